@@ -6,7 +6,11 @@ LUA_VERSION = $(or $(if $(filter command,$(origin LUADIR)),$(FOLDER_VERSION)),5.
 LUA      = $(if $(filter jit,$(LUA_VERSION)),luajit,lua$(LUA_VERSION))
 LUA_ABI  = $(LUA_VERSION:jit=5.1)
 VARIANT  = plain
-BUILD    = $(if $(filter 5.4,$(LUA_VERSION)),$(VARIANT),$(LUA)$(patsubst %,-%,$(filter-out plain,$(VARIANT))))
+# What the loop waits with: epoll, timerfd and signalfd, or poll(2), a pipe and a thread for systems without them: build/plain-poll.
+SYSTEM  := $(shell uname -s)
+POLLER   = $(if $(filter Linux,$(SYSTEM)),epoll,poll)
+BUILD    = $(if $(filter 5.4,$(LUA_VERSION)),$(VARIANT),$(LUA)$(patsubst %,-%,$(filter-out plain,$(VARIANT))))$(if $(filter poll,$(POLLER)),-poll)
+$(if $(filter epoll poll,$(POLLER)),,$(error POLLER is epoll or poll, not '$(POLLER)'))
 B        = build/$(BUILD)
 PREFIX   = /usr/local
 LUADIR   = $(PREFIX)/share/lua/$(LUA_ABI)
@@ -31,10 +35,10 @@ VARIANT_FLAGS_tsan  = -O1 -fsanitize=thread
 VARIANT_FLAGS_walks = -O0 -finstrument-functions
 # On 32 bits: files of file systems with large numbers, and clocks after 2038. No time of the C library crosses into another's.
 LARGE = -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(LARGE) -fPIC -fno-plt -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS_$(VARIANT)) -Isrc -MMD -MP
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(LARGE) -fPIC -fno-plt -pthread -fvisibility=hidden $(WARNINGS) $(CFLAGS) $(VARIANT_FLAGS_$(VARIANT)) -Isrc -MMD -MP
 INCLUDES  := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS       = $(shell $(PKG) --libs libcurl libcrypto libprotobuf-c) -lm
-SHARED     = -shared -Wl,-z,nodelete -Wl,-z,now $(LDFLAGS)
+SHARED     = $(if $(filter Darwin,$(SYSTEM)),-bundle -undefined dynamic_lookup,-shared -Wl,-z,nodelete -Wl,-z,now) $(LDFLAGS)
 
 .PHONY: all deps build demo test install uninstall env clean
 all: build

@@ -109,7 +109,17 @@ PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energ
 
 test-versions:
 	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(VERSION_DEPS)"
-	@$(IN_PARALLEL) $(VERSIONS:%=run-%)
+	@$(IN_PARALLEL) $(VERSIONS:%=run-%) run-poll
+
+# The portable part on 5.4 with the poller for systems without epoll.
+.PHONY: test-poll run-poll
+test-poll:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory run-poll
+
+run-poll:
+	@$(MAKE) --no-print-directory -s build probes POLLER=poll CFLAGS="$(CFLAGS) -Werror"
+	@$(MAKE) --no-print-directory -s -k portable-specs POLLER=poll
 
 $(VERSIONS:%=test-%): test-%:
 	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(VERSION_DEPS)"

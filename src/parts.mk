@@ -12,16 +12,18 @@ PARTS := $(foreach p,$(KNOWN_PARTS),$(and $(wildcard $(ROOT)/src/$p),$(shell $(P
 LEFT_OUT := $(foreach p,$(filter-out $(PARTS),$(KNOWN_PARTS)),$(and $(wildcard $(ROOT)/src/$p),$p))
 
 # The core is every other C file; generated messages are compiled through all.c.
-SOURCES = $(filter-out $(KNOWN_PARTS:%=src/%/%) %.pb-c.c,$(patsubst $(ROOT)/%,%,$(shell find $(ROOT)/src -name '*.c' | sort)))
+OTHER_POLLER = $(if $(filter poll,$(POLLER)),%_epoll.c,%_poll.c)
+SOURCES = $(filter-out $(KNOWN_PARTS:%=src/%/%) %.pb-c.c $(OTHER_POLLER),$(patsubst $(ROOT)/%,%,$(shell find $(ROOT)/src -name '*.c' | sort)))
 OBJECTS = $(SOURCES:src/%.c=$(B)/obj/%.o)
-part_objects = $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/$1/*.c)) $(ALSO_$1:%=$(B)/obj/%.o)
+part_objects = $(patsubst src/%.c,$(B)/obj/%.o,$(filter-out $(OTHER_POLLER),$(wildcard src/$1/*.c))) $(ALSO_$1:%=$(B)/obj/%.o)
 # What a part shares with the core.
 SHARED_BINDING = $(patsubst %,$(B)/obj/%.o,bind/lua/bind bind/lua/errors bind/lua/members bind/lua/names bind/lua/versions base/buf base/err base/fork base/nearest \
                    base/sigpipe)
 
 # What a part needs of the core besides.
-ALSO_server = base/listener
-ALSO_stream = tables/authorities base/listener base/text base/utf8 base/wire crypto/digest tables/telemetry signing/wire/proto/all stream/proto/all
+ALSO_server = base/listener base/sockets base/poller_$(POLLER)
+ALSO_redis  = base/sockets
+ALSO_stream = tables/authorities base/listener base/sockets base/poller_$(POLLER) base/text base/utf8 base/wire crypto/digest tables/telemetry signing/wire/proto/all stream/proto/all
 
 name_of = $(or $(NAME_$1),$1)
 PART_NAMES = $(foreach p,$(PARTS),$(call name_of,$p))

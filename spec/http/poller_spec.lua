@@ -1,4 +1,4 @@
--- The loop's one descriptor: sockets, pipes and a timer behind one epoll instance.
+-- The one descriptor of the loop: sockets, pipes and a timer, with epoll or with poll(2).
 
 local probe = require "probe_http"
 local garbage = require "spec.support.harness.garbage"

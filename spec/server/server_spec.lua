@@ -525,22 +525,23 @@ describe("fleet.server", function()
       assert.equal(6, done)
     end)
 
-    it("hold for 1,000 requests in flight", function()
+    it("hold for 1,000 requests in flight, with poll(2) for 400", function()
       local waiting, good = {}, 0
+      local most = require("fleet.core").build().poller == "poll" and 400 or 1000 -- select(2): descriptors below 1,024
       local _, where = open({ max_connections = 1010, on_request = function(request)
         waiting[#waiting + 1] = request
-        if #waiting == 1000 then
+        if #waiting == most then
           for _, r in ipairs(waiting) do r:respond(200, nil, r.path) end
         end
       end })
       local list = {}
-      for i = 1, 1000 do
+      for i = 1, most do
         list[i] = function()
           if client.request(where, "GET", "/" .. i).body == "/" .. i then good = good + 1 end
         end
       end
       loop:all(list, 60)
-      assert.equal(1000, good)
+      assert.equal(most, good)
     end)
   end)
 

@@ -71,11 +71,12 @@ enum address address_check(struct bytes *text) {
 }
 
 void address_shown(struct buf *out, struct bytes t) {
-  const unsigned char *at = t.size ? memrchr(t.data, '@', t.size) : NULL;
-  if (at) t = after(t, (size_t)(at - t.data) + 1);
+  size_t at = t.size;
+  while (at > 0 && t.data[at - 1] != '@') at--;
+  if (at > 0) t = after(t, at);
   size_t end = 0;
   while (end < t.size && t.data[end] != '?' && t.data[end] != '#') end++;
-  buf_text_add(out, at ? "...@" : "");
+  buf_text_add(out, at > 0 ? "...@" : "");
   buf_add(out, t.data, end);
   buf_text_add(out, end < t.size ? "?..." : "");
 }

@@ -1,6 +1,7 @@
 #include "base/draft.h"
 
 #include "base/file.h"
+#include "base/sigpipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 bool directory_sync(const char *path) {
@@ -111,10 +111,7 @@ static void guard_begin(struct size_guard *g) {
 
 static void guard_end(const struct size_guard *g, bool done) {
   int error = errno;
-  const struct timespec now = {0, 0};
-  sigset_t only;
-  only_size_limit(&only);
-  if (!done && !g->pending) sigtimedwait(&only, NULL, &now);
+  if (!done && !g->pending) signal_discard(SIGXFSZ);
   pthread_sigmask(SIG_SETMASK, &g->mask, NULL);
   errno = error;
 }
@@ -138,7 +135,11 @@ static bool write_zeros(int fd, size_t size) {
 
 /* Some file systems cannot reserve: there the bytes are written. */
 static bool reserve(int fd, size_t size) {
+#if _POSIX_ADVISORY_INFO > 0
   int error = posix_fallocate(fd, 0, (off_t)size);
+#else
+  int error = ENOSYS;
+#endif
   if (error == EOPNOTSUPP || error == EINVAL || error == ENOSYS) return write_zeros(fd, size);
   errno = error;
   return error == 0;

@@ -1,6 +1,7 @@
 #include "base/json_scan.h"
 
-#include <endian.h>
+#include "base/endian.h"
+
 #include <string.h>
 
 enum { ESCAPE = 6 /* \uXXXX */, EXACT_DIGITS = 15 };
@@ -21,7 +22,7 @@ size_t json_plain_run(const unsigned char *at, const unsigned char *end) {
   const unsigned char *start = at;
   for (uint64_t word; end - at >= 8; at += 8) {
     memcpy(&word, at, 8);
-    word = special_bytes(le64toh(word));
+    word = special_bytes(FROM_LITTLE_ENDIAN(word));
     if (word) return (size_t)(at - start) + (size_t)__builtin_ctzll(word) / 8;
   }
   while (at < end && *at >= 0x20 && *at != '"' && *at != '\\') at++;

@@ -1,5 +1,7 @@
 #include "base/listener.h"
 
+#include "base/sockets.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,15 +19,10 @@ union address {
 };
 
 static bool refuse(struct listener *l, const char *where, struct err *e) {
-  char text[128];
-  const char *reason = strerror_r(errno, text, sizeof text);
+  const char *reason = strerror(errno);
   if (l->fd >= 0) close(l->fd);
   l->fd = -1;
   return err_set(e, KIND_network, "cannot listen on %s: %s", where, reason);
-}
-
-static int open_socket(int family) {
-  return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
 /* ---- TCP ---- */
@@ -66,7 +63,7 @@ bool listener_tcp(struct listener *l, const char *host, int port, struct err *e)
   l->fd = -1;
   if (!size)
     return err_set(e, KIND_invalid, "cannot listen on '%s': give a numeric address such as 127.0.0.1", host);
-  l->fd = open_socket(a.any.sa_family);
+  l->fd = socket_open_async(a.any.sa_family, SOCK_STREAM);
   if (l->fd < 0) return refuse(l, host, e);
   setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (bind(l->fd, &a.any, size) || listen(l->fd, l->backlog) || !read_address(l)) return refuse(l, host, e);
@@ -81,7 +78,9 @@ bool listener_tcp(struct listener *l, const char *host, int port, struct err *e)
 static bool remove_stale(const union address *a) {
   struct stat st;
   int fd = -1;
-  if (lstat(a->local.sun_path, &st) || !S_ISSOCK(st.st_mode) || (fd = open_socket(AF_UNIX)) < 0) return false;
+  if (lstat(a->local.sun_path, &st) || !S_ISSOCK(st.st_mode) ||
+      (fd = socket_open_async(AF_UNIX, SOCK_STREAM)) < 0)
+    return false;
   bool dead = connect(fd, &a->any, sizeof a->local) && errno == ECONNREFUSED;
   close(fd);
   return dead && unlink(a->local.sun_path) == 0;
@@ -103,8 +102,8 @@ static bool remember(struct listener *l) {
 }
 
 /* The mode is set on the descriptor before bind: Linux makes the file with it, so that no other user can
- * connect even for a moment. The umask, which would do the same, belongs to the whole process and its other
- * threads. */
+ * connect even for a moment; elsewhere that is EINVAL, and the mode is set before listen. The umask, which
+ * would do the same, belongs to the whole process and its other threads. */
 bool listener_unix(struct listener *l, const char *path, struct err *e) {
   union address a = {.local = {.sun_family = AF_UNIX}};
   size_t length = strlen(path);
@@ -115,8 +114,9 @@ bool listener_unix(struct listener *l, const char *path, struct err *e) {
     return err_set(e, KIND_invalid, "the path of a Unix socket has 1 to %zu bytes: %s", sizeof l->path - 1,
                    path);
   memcpy(a.local.sun_path, path, length + 1);
-  l->fd = open_socket(AF_UNIX);
-  if (l->fd < 0 || fchmod(l->fd, 0600) || !bind_path(l->fd, &a)) return refuse(l, path, e);
+  l->fd = socket_open_async(AF_UNIX, SOCK_STREAM);
+  if (l->fd < 0 || (fchmod(l->fd, 0600) && errno != EINVAL) || !bind_path(l->fd, &a))
+    return refuse(l, path, e);
   memcpy(l->path, path, length + 1);
   if (!remember(l) || chmod(path, 0600) || listen(l->fd, l->backlog)) return refuse(l, path, e);
   return true;

@@ -15,6 +15,9 @@ struct sigpipe {
   bool waiting; /* one was waiting already: it is the host's */
 };
 
+/* Takes a blocked signal off the queue, if one is waiting. */
+void signal_discard(int number);
+
 void sigpipe_hold(struct sigpipe *s);
 void sigpipe_release(const struct sigpipe *s);
 

@@ -1,5 +1,7 @@
 #include "http/connection.h"
 
+#include "base/sockets.h"
+
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,7 +9,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* Watching a connection for each request anew would cost two system calls: libcurl's last wish to read stays
@@ -52,7 +53,7 @@ static void forget(struct connection *n) {
 curl_socket_t connection_open(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)purpose;
   struct easy *c = user;
-  int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  int fd = socket_open(address->family, address->socktype, address->protocol);
   if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
     c->transfer->stopped = HTTP_LOCAL;
   if (fd < 0) return CURL_SOCKET_BAD;

@@ -12,7 +12,7 @@
 #ifndef FLEET_HTTP_MULTI_H
 #define FLEET_HTTP_MULTI_H
 
-#include "http/poller.h"
+#include "base/poller.h"
 #include "http/transfer.h"
 
 #define HTTP_TAG 1u /* tag of libcurl's sockets in the poller */

@@ -1,6 +1,7 @@
 #include "redis/channel.h"
 
 #include "base/fork.h"
+#include "base/sockets.h"
 #include "redis/tls.h"
 
 #include <errno.h>
@@ -16,8 +17,7 @@
 enum { WRITTEN_KEPT = 65536 };
 
 static bool system_failure(const char *what, int number, struct err *e) {
-  char text[128];
-  return err_set(e, KIND_store, "%s: %s", what, strerror_r(number, text, sizeof text));
+  return err_set(e, KIND_store, "%s: %s", what, strerror(number));
 }
 
 static bool ended(struct err *e) {
@@ -27,7 +27,7 @@ static bool ended(struct err *e) {
 /* ---- connecting ---- */
 
 static bool start(struct channel *c, int family, const struct sockaddr *to, socklen_t size, struct err *e) {
-  c->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  c->fd = socket_open_async(family, SOCK_STREAM);
   if (c->fd < 0) return system_failure("no socket for Redis", errno, e);
   if (connect(c->fd, to, size) == 0 || errno == EINPROGRESS) return true;
   return system_failure("no connection to Redis", errno, e);
@@ -125,7 +125,7 @@ static bool write_some(struct channel *c, const unsigned char *data, size_t size
                        struct err *e) {
   *done = 0;
   if (c->tls) return tls_goes_on(c, tls_write(c->tls, data, size, done, e), e);
-  ssize_t sent = send(c->fd, data, size, MSG_NOSIGNAL);
+  ssize_t sent = socket_send(c->fd, data, size);
   if (sent >= 0) {
     *done = (size_t)sent;
     return true;

@@ -16,8 +16,8 @@ int connection_socket(struct MHD_Connection *connection) {
 }
 
 void connection_awaits(struct daemon *d, struct visitor *v) {
-  v->due = timer_now() + d->limits.arrival;
-  timer_arm(d, v->due);
+  v->due = poller_now() + d->limits.arrival;
+  deadline_set(d, v->due);
 }
 
 /* The library notices and cleans up. */
@@ -44,7 +44,7 @@ static void welcome(struct daemon *d, struct MHD_Connection *connection, void **
   d->visitors = v;
   d->count++;
   connection_awaits(d, v);
-  if (d->count >= d->limits.max_connections) timer_arm(d, timer_now() + PATIENCE);
+  if (d->count >= d->limits.max_connections) deadline_set(d, poller_now() + PATIENCE);
 }
 
 static void farewell(struct daemon *d, struct visitor *v) {

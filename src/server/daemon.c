@@ -1,14 +1,8 @@
 #include "server/internal.h"
 
-#include "base/fork.h"
-
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 /* Per connection: request line, headers and reply headers. The library clears all of it between two requests,
@@ -104,7 +98,7 @@ static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connecti
   if (v) v->due = 0;
   x->started = true;
   x->connection = connection;
-  x->due = timer_now() + x->daemon->limits.arrival;
+  x->due = poller_now() + x->daemon->limits.arrival;
   if (strlen(method) >= sizeof x->method) return refuse(x, 501, "unknown method\n");
   strcpy(x->method, method);
   buf_reserve(&x->headers, USUAL_HEADERS);
@@ -134,7 +128,7 @@ static bool has_bare_line_feed(struct exchange *x, const char *data, size_t size
 static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *size) {
   size_t limit = x->daemon->limits.max_body, room = limit - x->body.size;
   if (x->too_large) room = 4 * limit + 1024 > x->allowed ? 4 * limit + 1024 - x->allowed : 0;
-  if (timer_now() > x->due) return MHD_NO;
+  if (poller_now() > x->due) return MHD_NO;
   x->misread = x->misread || has_bare_line_feed(x, data, *size);
   if (x->too_large && *size > room) return MHD_NO;
   if (!x->too_large && *size > room) x->too_large = true;
@@ -190,11 +184,6 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 
 /* ---- starting ---- */
 
-static bool watch(int epoll_fd, int fd) {
-  struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-  return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 enum { MORE_OPTIONS = 6 };
 
 static const char VERSIONS[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
@@ -216,7 +205,7 @@ static void more_options(const struct tls *t, struct MHD_OptionItem *o) {
 
 static struct MHD_Daemon *start(struct daemon *d, const struct tls *t) {
   unsigned seconds = d->limits.arrival < 1 ? 1 : (unsigned)d->limits.arrival;
-  unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (t->certificate ? (unsigned)MHD_USE_TLS : 0);
+  unsigned flags = sockets_flags | MHD_ALLOW_SUSPEND_RESUME | (t->certificate ? (unsigned)MHD_USE_TLS : 0);
   struct MHD_OptionItem more[MORE_OPTIONS];
   more_options(t, more);
   return MHD_start_daemon(flags, 0, NULL, NULL, on_call, d, MHD_OPTION_LISTEN_SOCKET, d->listener.fd,
@@ -232,21 +221,10 @@ static void close_fd(int *fd) {
   *fd = -1;
 }
 
-/* One epoll instance around the library's own and a timer, so that a loop has one descriptor to wait for. */
-static bool join(struct daemon *d) {
-  const union MHD_DaemonInfo *info = MHD_get_daemon_info(d->mhd, MHD_DAEMON_INFO_EPOLL_FD);
-  d->fd = epoll_create1(EPOLL_CLOEXEC);
-  d->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  d->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return info && d->fd >= 0 && d->timer_fd >= 0 && d->wake_fd >= 0 && watch(d->fd, info->epoll_fd) &&
-         watch(d->fd, d->timer_fd) && watch(d->fd, d->wake_fd);
-}
-
 bool daemon_open(struct daemon *d, const struct tls *t, struct err *e) {
-  d->fd = d->timer_fd = d->wake_fd = -1;
-  d->generation = fork_generation();
-  d->mhd = start(d, t);
-  if (d->mhd && join(d)) return true;
+  bool opened = poller_open(&d->poller, e) && poller_export(&d->poller, e);
+  if (opened) d->mhd = start(d, t);
+  if (d->mhd && sockets_join(d)) return true;
   if (!d->mhd)
     close_fd(&d->listener.fd), listener_unlink(&d->listener); /* a started library closes it itself */
   daemon_close(d);
@@ -261,30 +239,23 @@ bool daemon_open(struct daemon *d, const struct tls *t, struct err *e) {
 
 enum { TURNS = 4 /* of the library in one run: what is left after them waits for the timer */ };
 
-static void forget_wake(struct daemon *d) {
-  uint64_t count;
-  if (d->woken) d->woken = read(d->wake_fd, &count, sizeof count) < 0 && errno == EINTR;
-}
-
 void daemon_run(struct daemon *d) {
   MHD_UNSIGNED_LONG_LONG milliseconds;
   bool due = true, waits = false;
   d->left = false;
-  forget_wake(d);
   deadline_look(d);
   for (int turn = 0; due && turn < TURNS; turn++) {
-    MHD_run(d->mhd);
+    sockets_run(d);
     waits = MHD_get_timeout(d->mhd, &milliseconds) == MHD_YES;
-    due = waits && milliseconds == 0;
+    due = (waits && milliseconds == 0) || (sockets_write_late && turn == 0);
   }
-  if (waits && due) timer_arm_now(d);
-  if (waits && !due) timer_arm(d, timer_now() + (double)milliseconds / 1e3);
+  sockets_follow(d);
+  if (waits) poller_arm(&d->poller, (double)milliseconds / 1e3);
 }
 
 /* Once for all answers that are given before the loop's next step. */
 void daemon_wake(struct daemon *d) {
-  uint64_t one = 1;
-  if (!d->woken) d->woken = write(d->wake_fd, &one, sizeof one) == sizeof one;
+  poller_arm(&d->poller, 0);
 }
 
 struct exchange *daemon_take(struct daemon *d) {
@@ -296,7 +267,7 @@ struct exchange *daemon_take(struct daemon *d) {
 }
 
 bool daemon_forked(const struct daemon *d) {
-  return d->generation != fork_generation();
+  return poller_forked(&d->poller);
 }
 
 /* ---- ending ---- */
@@ -305,6 +276,7 @@ void daemon_quiet(struct daemon *d) {
   if (d->quiet) return;
   d->quiet = true;
   MHD_quiesce_daemon(d->mhd);
+  sockets_follow(d);
   close_fd(&d->listener.fd);
   listener_unlink(&d->listener);
 }
@@ -354,7 +326,5 @@ void daemon_close(struct daemon *d) {
   }
   for (struct exchange *x = d->exchanges; x; x = x->after) x->stage = GONE;
   d->mhd = NULL;
-  close_fd(&d->fd);
-  close_fd(&d->timer_fd);
-  close_fd(&d->wake_fd);
+  poller_close(&d->poller);
 }

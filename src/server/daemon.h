@@ -1,15 +1,16 @@
 /* libmicrohttpd behind one descriptor, with requests that are answered whenever the caller is ready.
  *
  * The library calls back as soon as a request is complete; we copy it, suspend the connection and put it in a
- * queue. Nothing runs by itself: the caller waits for daemon.fd, calls daemon_run and takes what has arrived.
- * A suspended connection neither times out nor notices that its client has gone, so every request has a
- * deadline of its own. No Lua here: foreign callbacks never reach an interpreter.
+ * queue. Nothing runs by itself: the caller waits for the poller, calls daemon_run and takes what has
+ * arrived. A suspended connection neither times out nor notices that its client has gone, so every request
+ * has a deadline of its own. No Lua here: foreign callbacks never reach an interpreter.
  */
 #ifndef FLEET_SERVER_DAEMON_H
 #define FLEET_SERVER_DAEMON_H
 
 #include "base/buf.h"
 #include "base/listener.h"
+#include "base/poller.h"
 
 struct MHD_Response;
 
@@ -34,12 +35,10 @@ struct peer {
 };
 
 struct daemon {
-  int fd; /* readable when daemon_run has something to do; -1: closed */
+  struct poller poller; /* its descriptor is readable when daemon_run has something to do */
   struct MHD_Daemon *mhd;
-  int timer_fd, wake_fd;
-  bool woken;          /* wake_fd is readable */
-  unsigned generation; /* of forks, at the start */
-  double armed;        /* when the timer fires, CLOCK_MONOTONIC seconds; 0: disarmed */
+  int watched_up_to; /* where poll(2) waits: no watched descriptor is higher */
+  double due;        /* the earliest deadline, CLOCK_MONOTONIC seconds; 0: none */
   bool closing;
   bool quiet; /* accepts no more connections */
   bool asks_certificates;

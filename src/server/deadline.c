@@ -24,10 +24,24 @@ static double look_at_visitors(struct daemon *d, double at, double next) {
   return next;
 }
 
+void deadline_set(struct daemon *d, double at) {
+  if (d->due > 0 && d->due <= at) return;
+  d->due = at;
+  poller_arm(&d->poller, fmax(at - poller_now(), 0));
+}
+
+/* The timer also fires for other reasons. */
 void deadline_look(struct daemon *d) {
-  if (d->armed <= 0) return;
-  double at = timer_now();
-  if (!timer_fired(d, at)) return;
+  enum { LIBRARY_AND_TIMER = 2 };
+  struct poller_event ready[LIBRARY_AND_TIMER]; /* the library finds out for itself which socket it is */
+  poller_wait(&d->poller, ready, LIBRARY_AND_TIMER, 0);
+  if (d->due <= 0) return;
+  double at = poller_now();
+  if (at < d->due) {
+    poller_arm(&d->poller, d->due - at);
+    return;
+  }
+  d->due = 0;
   double next = look_at_visitors(d, at, look_at_exchanges(d, at, INFINITY));
-  if (isfinite(next)) timer_arm(d, next);
+  if (isfinite(next)) deadline_set(d, next);
 }

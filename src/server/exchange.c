@@ -81,8 +81,8 @@ void exchange_gone(struct exchange *x) {
 /* ---- asleep and awake ---- */
 
 static void schedule(struct exchange *x, double after) {
-  x->due = timer_now() + after;
-  timer_arm(x->daemon, x->due);
+  x->due = poller_now() + after;
+  deadline_set(x->daemon, x->due);
 }
 
 void exchange_resume(struct exchange *x) {
@@ -149,7 +149,7 @@ void exchange_read_body(struct exchange *x) {
     return;
   }
   x->stage = ARRIVING;
-  x->due = timer_now() + x->daemon->limits.arrival;
+  x->due = poller_now() + x->daemon->limits.arrival;
   exchange_resume(x);
 }
 

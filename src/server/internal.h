@@ -1,8 +1,8 @@
 /* What the files of the server share: one connection and one request with its reply.
  *
- * timer.c wakes the loop, connection.c knows how long a client may take, exchange.c what a request says and
- * how it is answered, deadline.c ends what took too long, daemon.c has the library's callbacks. All of it
- * runs inside daemon_run or is called to answer; nothing here waits.
+ * sockets_epoll.c or sockets_poll.c wait for the sockets, connection.c knows how long a client may take,
+ * exchange.c what a request says and how it is answered, deadline.c ends what took too long, daemon.c has the
+ * library's callbacks. All of it runs inside daemon_run or is called to answer; nothing here waits.
  */
 #ifndef FLEET_SERVER_INTERNAL_H
 #define FLEET_SERVER_INTERNAL_H
@@ -44,16 +44,18 @@ struct visitor {
   double due; /* for the next request to have arrived up to its body, 0: one is being served */
 };
 
-/* ---- timer.c ---- */
+/* ---- sockets_epoll.c, sockets_poll.c ---- */
 
-double timer_now(void); /* CLOCK_MONOTONIC, seconds */
-void timer_arm(struct daemon *d, double at);
-void timer_arm_now(struct daemon *d);
-bool timer_fired(struct daemon *d, double at);
+extern const unsigned sockets_flags;   /* of the library: how it waits for its sockets */
+extern const bool sockets_write_late;  /* what is answered in a run is written in the next one */
+void sockets_run(struct daemon *d);    /* the library does what can be done without waiting */
+bool sockets_join(struct daemon *d);   /* once it has started: the poller waits for its sockets, too */
+void sockets_follow(struct daemon *d); /* after runs: they may be others */
 
 /* ---- deadline.c ---- */
 
-void deadline_look(struct daemon *d); /* ends what took too long */
+void deadline_set(struct daemon *d, double at); /* deadline_look is to look at that time at the latest */
+void deadline_look(struct daemon *d);           /* ends what took too long */
 
 /* ---- connection.c ---- */
 

@@ -1,22 +1,17 @@
 #include "server/internal.h"
 
+#include "base/sockets.h"
+
 #include <arpa/inet.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <string.h>
-#include <sys/socket.h>
 
 static void read_address(struct peer *p, const struct sockaddr *from) {
   const void *raw = NULL;
   if (from->sa_family == AF_INET) raw = &((const struct sockaddr_in *)(const void *)from)->sin_addr;
   if (from->sa_family == AF_INET6) raw = &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
   if (raw) inet_ntop(from->sa_family, raw, p->address, sizeof p->address);
-}
-
-static void read_user(struct peer *p, int fd) {
-  struct ucred who;
-  socklen_t size = sizeof who;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0) p->uid = (long)who.uid;
 }
 
 /* ---- certificates ---- */
@@ -54,7 +49,7 @@ bool exchange_peer(const struct exchange *x, struct peer *p) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   if (info && info->client_addr) read_address(p, info->client_addr);
-  if (!p->address[0]) read_user(p, connection_socket(x->connection));
+  if (!p->address[0]) p->uid = socket_user(connection_socket(x->connection));
   if (x->daemon && x->daemon->asks_certificates) read_certificate(p, x->connection);
   return true;
 }

@@ -181,7 +181,7 @@ static void watch(lua_State *L, int server) {
   lua_getfield(L, 1, "loop");
   lua_getfield(L, -1, "watch");
   lua_insert(L, -2);
-  lua_pushinteger(L, ((struct server *)box_check(L, server, &server_type))->daemon.fd);
+  lua_pushinteger(L, ((struct server *)box_check(L, server, &server_type))->daemon.poller.fd);
   lua_pushliteral(L, "r");
   lua_pushvalue(L, server);
   lua_pushcclosure(L, l_ready, 1);

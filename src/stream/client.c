@@ -2,6 +2,7 @@
 
 #include "base/fork.h"
 #include "base/sigpipe.h"
+#include "base/sockets.h"
 #include "stream/trust.h"
 
 #include <arpa/inet.h>
@@ -10,7 +11,6 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { PIECE = 16384 };
@@ -73,7 +73,7 @@ bool stream_client_open(struct stream_client *c, const struct stream_client_opti
     if (inet_pton(AF_INET6, o->address, &to.v6.sin6_addr) != 1)
       return err_set(e, KIND_invalid, "'%s' is no address", o->address);
   }
-  c->fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  c->fd = socket_open_async(to.any.sa_family, SOCK_STREAM);
   bool good = c->fd >= 0 && (connect(c->fd, &to.any, size) == 0 || errno == EINPROGRESS);
   if (!good) err_set(e, KIND_network, "no connection to %s: %s", o->address, strerror(errno));
   good = good && set_up(c, o, e);

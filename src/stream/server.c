@@ -1,22 +1,19 @@
 #include "stream/server.h"
 
-#include "base/fork.h"
 #include "base/sigpipe.h"
+#include "base/sockets.h"
 #include "stream/frames.h"
 #include "stream/trust.h"
 #include "stream/upgrade.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +27,7 @@ enum {
   UNACKNOWLEDGED_MESSAGES = 4, /* of the greatest size: so many bytes wait for their acknowledgement */
 };
 static const double turn = 0.005; /* seconds that a step works */
+static const double tick = 1;     /* seconds between looks at deadlines */
 
 enum state { READS_PROXY, SHAKES_HANDS, READS_UPGRADE, WAITS_FOR_ADMISSION, OPEN, ENDS, GONE };
 
@@ -38,7 +36,7 @@ struct connection {
       *resumes; /* of all, or of those that have gone; of those whose TLS holds bytes */
   int fd;
   enum state state;
-  unsigned events; /* that epoll looks for */
+  unsigned events; /* that the poller waits for */
   unsigned references, unacknowledged;
   size_t unacknowledged_bytes;
   bool admitted, paused, resuming, orphaned; /* orphaned: the receiver has closed */
@@ -133,10 +131,9 @@ static enum io write_bytes(struct connection *c, const unsigned char *data, size
 /* ---- one connection ---- */
 
 static void watch(struct stream_server *r, struct connection *c) {
-  unsigned wanted = (c->paused || c->state == ENDS ? 0 : EPOLLIN) | (c->out.size > c->sent ? EPOLLOUT : 0);
-  struct epoll_event event = {.events = wanted, .data.ptr = c};
-  if (wanted == c->events) return;
-  if (epoll_ctl(r->fd, EPOLL_CTL_MOD, c->fd, &event) == 0) c->events = wanted;
+  unsigned wanted = (unsigned)POLLER_ERROR | (c->paused || c->state == ENDS ? 0 : (unsigned)POLLER_READ) |
+                    (c->out.size > c->sent ? (unsigned)POLLER_WRITE : 0);
+  if (wanted != c->events && poller_watch(&r->poller, c->fd, wanted, 0, NULL)) c->events = wanted;
 }
 
 static void release(struct connection *c) {
@@ -182,7 +179,8 @@ static void drop(struct stream_server *r, struct connection *c, const char *reas
   if (c->ssl) SSL_set_quiet_shutdown(c->ssl, 1);
   SSL_free(c->ssl);
   c->ssl = NULL;
-  if (!stream_server_forked(r)) epoll_ctl(r->fd, EPOLL_CTL_DEL, c->fd, NULL); /* a child may hold a copy */
+  r->by_fd[c->fd] = NULL;
+  if (!stream_server_forked(r)) poller_watch(&r->poller, c->fd, 0, 0, NULL); /* a child may hold a copy */
   close(c->fd);
   frames_free(&c->frames);
   buf_free(&c->head);
@@ -442,18 +440,13 @@ bool connection_admit(struct stream_server *r, struct connection *c, bool admitt
 
 /* ---- reading ---- */
 
-static void wake(struct stream_server *r) {
-  const uint64_t one = 1;
-  if (write(r->wake_fd, &one, sizeof one) < 0) return; /* full: it is readable already */
-}
-
 /* TLS may hold bytes that the socket does not show. */
 static void resume(struct stream_server *r, struct connection *c) {
   if (c->resuming || c->state == GONE || !c->ssl || !SSL_has_pending(c->ssl)) return;
   c->resuming = true;
   c->resumes = r->resuming;
   r->resuming = c;
-  wake(r);
+  poller_arm(&r->poller, 0);
 }
 
 static enum state first_state(const struct stream_server *r) {
@@ -556,20 +549,20 @@ static void read_some(struct stream_server *r, struct connection *c) {
 }
 
 static void serve(struct stream_server *r, struct connection *c, unsigned events) {
-  if (events & EPOLLOUT && c->out.size > c->sent && !flush(r, c)) return;
+  if (events & POLLER_WRITE && c->out.size > c->sent && !flush(r, c)) return;
   if (c->state == READS_PROXY) read_proxy(r, c);
   if (c->state == SHAKES_HANDS) shake_hands(r, c);
   if (c->state == READS_UPGRADE || (c->state == OPEN && !c->paused))
     read_some(r, c);
-  else if (c->state != GONE && c->state > SHAKES_HANDS && events & (EPOLLERR | EPOLLHUP))
+  else if (c->state != GONE && c->state > SHAKES_HANDS && events & POLLER_ERROR)
     drop(r, c, "the connection broke");
 }
 
 /* ---- accepting ---- */
 
 static void listen_for(struct stream_server *r, bool on) {
-  struct epoll_event event = {.events = on ? EPOLLIN : 0, .data.ptr = &r->listener};
-  if (r->accepting != on && epoll_ctl(r->fd, EPOLL_CTL_MOD, r->listener.fd, &event) == 0) r->accepting = on;
+  if (r->accepting != on && poller_watch(&r->poller, r->listener.fd, on ? POLLER_READ : 0, 0, NULL))
+    r->accepting = on;
 }
 
 static bool is_proxy(const struct stream_server *r, const struct sockaddr *address) {
@@ -578,14 +571,25 @@ static bool is_proxy(const struct stream_server *r, const struct sockaddr *addre
   return false;
 }
 
+static bool has_place(struct stream_server *r, int fd) {
+  if (fd < r->by_fd_room) return true;
+  int room = 2 * (fd + 1);
+  struct connection **larger = realloc(r->by_fd, (size_t)room * sizeof(struct connection *));
+  if (!larger) return false;
+  for (int i = r->by_fd_room; i < room; i++) larger[i] = NULL;
+  r->by_fd = larger;
+  r->by_fd_room = room;
+  return true;
+}
+
 static bool add_connection(struct stream_server *r, int fd, const char address[INET6_ADDRSTRLEN],
                            bool by_proxy) {
   struct connection *c = calloc(1, sizeof *c);
   SSL *ssl = c && r->context ? SSL_new(r->context) : NULL;
-  struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
-  const int on = 1, idle = 120, interval = 30, count = 4;
-  if (!c || (r->context && (!ssl || SSL_set_fd(ssl, fd) != 1)) ||
-      epoll_ctl(r->fd, EPOLL_CTL_ADD, fd, &event)) {
+  const unsigned events = POLLER_READ | POLLER_ERROR;
+  const int on = 1;
+  if (!c || (r->context && (!ssl || SSL_set_fd(ssl, fd) != 1)) || !has_place(r, fd) ||
+      !poller_watch(&r->poller, fd, events, 0, NULL)) {
     ERR_clear_error();
     SSL_free(ssl);
     free(c);
@@ -593,15 +597,11 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
   }
   if (ssl) SSL_set_accept_state(ssl);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
-             sizeof on); /* a vehicle that drove out of its network: 4 minutes */
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+  socket_keep_alive(fd, 120, 30, 4); /* a vehicle that drove out of its network: 4 minutes */
   *c = (struct connection){.next = r->connections,
                            .fd = fd,
                            .state = by_proxy ? READS_PROXY : first_state(r),
-                           .events = EPOLLIN,
+                           .events = events,
                            .ssl = ssl,
                            .head = BUF_INIT,
                            .out = BUF_INIT,
@@ -610,7 +610,7 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
   frames_init(&c->frames, r->limits.message);
   memcpy(c->address, address, sizeof c->address);
   if (c->next) c->next->previous = c;
-  r->connections = c;
+  r->connections = r->by_fd[fd] = c;
   r->count++;
   r->young++;
   r->accepted++;
@@ -630,7 +630,7 @@ static void accept_some(struct stream_server *r) {
       listen_for(r, false);
       return;
     }
-    int fd = accept4(r->listener.fd, &from.any, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = socket_accept_async(r->listener.fd, &from.any, &size);
     if (fd < 0) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
         listen_for(r, false); /* until a second later */
@@ -645,13 +645,19 @@ static void accept_some(struct stream_server *r) {
 /* ---- time ---- */
 
 static void set_timer(struct stream_server *r) {
-  bool wanted = r->count || !r->accepting;
-  struct itimerspec every = {.it_interval = {.tv_sec = wanted}, .it_value = {.tv_sec = wanted}};
-  if (wanted != r->ticking && timerfd_settime(r->timer_fd, 0, &every, NULL) == 0) r->ticking = wanted;
+  if (!r->count && r->accepting) {
+    r->next_look = 0;
+    return;
+  }
+  double time = now(CLOCK_MONOTONIC);
+  if (r->next_look == 0) r->next_look = time + tick;
+  poller_arm(&r->poller, fmax(r->next_look - time, 0));
 }
 
 static void look_at_deadlines(struct stream_server *r) {
   double time = now(CLOCK_MONOTONIC);
+  if (r->next_look == 0 || time < r->next_look) return;
+  r->next_look = time + tick;
   for (struct connection *c = r->connections, *next; c; c = next) {
     next = c->next;
     if (c->deadline == 0 || time < c->deadline) continue;
@@ -670,8 +676,6 @@ static void look_at_deadlines(struct stream_server *r) {
 
 static void resume_all(struct stream_server *r) {
   struct connection *c = r->resuming;
-  uint64_t count;
-  if (read(r->wake_fd, &count, sizeof count) < 0) return;
   r->resuming = NULL;
   while (c) {
     struct connection *next = c->resumes;
@@ -682,29 +686,25 @@ static void resume_all(struct stream_server *r) {
 }
 
 void stream_server_step(struct stream_server *r) {
-  struct epoll_event events[EVENTS];
+  struct poller_event events[EVENTS];
   struct sigpipe held;
   double until = now(CLOCK_MONOTONIC) + turn;
-  bool woken = false, ticked = false;
-  uint64_t ticks;
   sigpipe_hold(&held);
   sweep(r);
-  int count = epoll_wait(r->fd, events, EVENTS, 0);
+  int count = poller_wait(&r->poller, events, EVENTS, 0);
   for (int i = 0; i < count && r->queued < r->limits.queued; i++) {
-    void *which = events[i].data.ptr;
-    if (which == &r->listener)
+    int fd = events[i].fd;
+    struct connection *c = fd < r->by_fd_room ? r->by_fd[fd] : NULL; /* it may have gone in this step */
+    if (fd == r->listener.fd)
       accept_some(r);
-    else if (which == &r->wake_fd)
-      woken = true;
-    else if (which == &r->timer_fd)
-      ticked = true;
-    else
-      serve(r, which, events[i].events);
+    else if (c)
+      serve(r, c, events[i].events);
     if (now(CLOCK_MONOTONIC) > until) break;
   }
-  if (woken) resume_all(r);
-  if (ticked && read(r->timer_fd, &ticks, sizeof ticks) > 0) look_at_deadlines(r);
+  if (r->queued < r->limits.queued) resume_all(r);
+  look_at_deadlines(r);
   set_timer(r);
+  if (r->resuming) poller_arm(&r->poller, 0);
   sigpipe_release(&held);
 }
 
@@ -781,24 +781,14 @@ const char *connection_text(const struct connection *c, unsigned which) {
 
 /* ---- opening and closing ---- */
 
-static bool add(struct stream_server *r, int fd, void *which) {
-  struct epoll_event event = {.events = EPOLLIN, .data.ptr = which};
-  return fd >= 0 && epoll_ctl(r->fd, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 bool stream_server_open(struct stream_server *r, struct bytes certificate, struct bytes key,
                         struct bytes client_ca, struct err *e) {
-  r->generation = fork_generation();
-  r->fd = epoll_create1(EPOLL_CLOEXEC);
-  r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
   r->room = malloc(PIECE);
   r->context = certificate.size ? new_context(certificate, key, client_ca, e) : NULL;
   r->accepting = true;
-  bool good = r->context || !certificate.size;
-  if (good && (!r->room || !add(r, r->listener.fd, &r->listener) || !add(r, r->wake_fd, &r->wake_fd) ||
-               !add(r, r->timer_fd, &r->timer_fd)))
-    good = err_set(e, KIND_service, "no descriptors for the receiver: %s", strerror(errno));
+  bool good = (r->context || !certificate.size) && (r->room || err_out_of_memory(e)) &&
+              poller_open(&r->poller, e) && poller_export(&r->poller, e) &&
+              poller_watch(&r->poller, r->listener.fd, POLLER_READ, 0, e);
   if (!good) stream_server_close(r);
   return good;
 }
@@ -813,7 +803,7 @@ bool stream_server_renew(struct stream_server *r, struct bytes certificate, stru
 }
 
 bool stream_server_forked(const struct stream_server *r) {
-  return r->generation != fork_generation();
+  return poller_forked(&r->poller);
 }
 
 static void close_fd(int *fd) {
@@ -831,11 +821,12 @@ void stream_server_close(struct stream_server *r) {
   sweep(r);
   for (; r->gone; r->gone = r->gone->next) r->gone->orphaned = true;
   close_fd(&r->listener.fd);
-  close_fd(&r->fd);
-  close_fd(&r->wake_fd);
-  close_fd(&r->timer_fd);
+  poller_close(&r->poller);
   free(r->room);
   r->room = NULL;
+  free(r->by_fd);
+  r->by_fd = NULL;
+  r->by_fd_room = 0;
   SSL_CTX_free(r->context);
   r->context = NULL;
 }

@@ -2,13 +2,14 @@
  * envelopes in, acknowledgements out; doc/protocol.md#telemetry-stream. Or one for viewers: programs without
  * a client certificate, also without TLS, that send and are sent texts.
  *
- * Nothing runs by itself and nothing waits: the caller waits until server.fd is readable, calls
+ * Nothing runs by itself and nothing waits: the caller waits for the poller, calls
  * stream_server_step, which works for a few milliseconds at most, and takes what has arrived. No Lua here.
  */
 #ifndef FLEET_STREAM_SERVER_H
 #define FLEET_STREAM_SERVER_H
 
 #include "base/listener.h"
+#include "base/poller.h"
 #include "stream/envelope.h"
 #include "stream/identity.h"
 #include "stream/proxy.h"
@@ -51,9 +52,7 @@ struct arrival {
 enum { NETWORKS = 64 };
 
 struct stream_server {
-  int fd; /* readable when stream_server_step has something to do; -1: closed */
-  int wake_fd, timer_fd;
-  unsigned generation; /* of forks */
+  struct poller poller; /* its descriptor is readable when stream_server_step has something to do */
   struct listener listener;
   SSL_CTX *context; /* NULL: without TLS */
   bool viewers;     /* are served, and no vehicles */
@@ -62,10 +61,13 @@ struct stream_server {
       proxies[NETWORKS]; /* balancers, whose connections begin with a header of the PROXY protocol */
   unsigned proxy_count;
   struct connection *connections, *gone, *resuming; /* all; closed ones; those whose TLS holds bytes */
-  unsigned count, young;                            /* connections; those before their admission */
+  struct connection **by_fd;                        /* by_fd_room of them */
+  int by_fd_room;
+  unsigned count, young; /* connections; those before their admission */
   struct arrival *first, *last;
   unsigned queued;
-  bool accepting, ticking;
+  bool accepting;
+  double next_look;    /* at deadlines, CLOCK_MONOTONIC; 0: there are none */
   unsigned char *room; /* where bytes are read to: one for all connections */
   uint64_t accepted, handshakes_failed, messages, acknowledged, numbered;
 };

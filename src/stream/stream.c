@@ -152,7 +152,7 @@ static int l_receiver(lua_State *L) {
   r->limits = limits;
   r->viewers = viewers;
   read_proxies(L, r);
-  r->fd = r->wake_fd = r->timer_fd = r->listener.fd = -1;
+  r->poller.fd = r->listener.fd = -1;
   r->listener.backlog = 4096;
   if (!listener_tcp(&r->listener, host, port, &e) ||
       !stream_server_open(r, p.certificate, p.key, p.client_ca, &e))
@@ -170,7 +170,7 @@ static int l_close(lua_State *L) {
 }
 
 static int l_fd(lua_State *L) {
-  lua_pushinteger(L, check_receiver(L)->fd);
+  lua_pushinteger(L, check_receiver(L)->poller.fd);
   return 1;
 }
 

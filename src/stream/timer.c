@@ -1,18 +1,9 @@
 #include "stream/timer.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
-
-struct timer {
-  int fd;
-};
+#include "base/poller.h"
 
 static void release(void *object) {
-  close(((struct timer *)object)->fd);
+  poller_close(object);
 }
 
 static int l_timer_close(lua_State *L);
@@ -31,19 +22,17 @@ static int l_timer_close(lua_State *L) {
 }
 
 static int l_timer_fd(lua_State *L) {
-  lua_pushinteger(L, ((struct timer *)box_check(L, 1, &timer_type))->fd);
+  lua_pushinteger(L, ((struct poller *)box_check(L, 1, &timer_type))->fd);
   return 1;
 }
 
 /* timer:set(seconds): fd() is readable after so many real seconds, and no longer for an earlier reason */
 static int l_timer_set(lua_State *L) {
-  const struct timer *t = box_check(L, 1, &timer_type);
+  struct poller *p = box_check(L, 1, &timer_type);
   double seconds = luaL_checknumber(L, 2);
   luaL_argcheck(L, seconds >= 0 && seconds < 1e9, 2, "seconds, from 0");
-  long nanoseconds = (long)((seconds - (double)(time_t)seconds) * 1e9);
-  struct itimerspec when = {.it_value = {.tv_sec = (time_t)seconds, .tv_nsec = nanoseconds}};
-  if (!when.it_value.tv_sec && !nanoseconds) when.it_value.tv_nsec = 1; /* 0 would stop it */
-  timerfd_settime(t->fd, 0, &when, NULL);
+  poller_disarm(p);
+  poller_arm(p, seconds);
   return 0;
 }
 
@@ -51,10 +40,9 @@ static int l_timer_set(lua_State *L) {
 static int l_timer(lua_State *L) {
   struct err e;
   err_clear(&e);
-  struct timer *t = box_new(L, &timer_type, sizeof *t, 0);
-  t->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (t->fd < 0) {
-    err_set(&e, KIND_network, "no timer: %s", strerror(errno));
+  struct poller *p = box_new(L, &timer_type, sizeof *p, 0);
+  if (!poller_open(p, &e) || !poller_export(p, &e)) {
+    poller_close(p);
     return push_failure(L, &e);
   }
   box_open(L, -1);

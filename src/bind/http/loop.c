@@ -217,6 +217,9 @@ static int l_take_number(lua_State *L) {
 /* loop:fd(): the one descriptor; from now on its timer is kept armed by loop:arm(). */
 static int l_fd(lua_State *L) {
   struct loop *l = check_loop(L);
+  struct err e;
+  err_clear(&e);
+  if (!poller_export(&l->shared->poller, &e)) return luaL_error(L, "%s", e.message);
   l->exported = true;
   lua_pushinteger(L, l->shared->poller.fd);
   return 1;

@@ -4,7 +4,7 @@
 
 bool shared_http_open(struct shared_http *s, struct err *e) {
   s->references = 1;
-  s->poller = (struct poller){.fd = -1, .timer_fd = -1};
+  s->poller = (struct poller){.fd = -1};
   return poller_open(&s->poller, e) && http_open(&s->http, &s->poller, e);
 }
 

@@ -33,13 +33,15 @@ static int l_versions(lua_State *L) {
 #define CHECKED_WITH NULL
 #endif
 
-/* core.build() -> { lua =, compiler =, pointer_bits =, checked_with = }: how this object was made. */
+/* core.build() -> { lua =, compiler =, poller =, pointer_bits =, checked_with = }: how this object was made.
+ */
 static int l_build(lua_State *L) {
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 5);
   lua_pushliteral(L, LUA_RELEASE);
   lua_setfield(L, -2, "lua");
   lua_pushliteral(L, __VERSION__);
   lua_setfield(L, -2, "compiler");
+  set_text(L, "poller", poller_name);
   set_integer(L, "pointer_bits", (lua_Integer)sizeof(void *) * 8);
   set_text(L, "checked_with", CHECKED_WITH);
   return 1;

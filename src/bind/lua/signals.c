@@ -1,10 +1,7 @@
+#include "base/signal_fd.h"
 #include "bind/lua/bind.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 /* Signals that end a program, as a descriptor that a loop can watch: for programs such as `fleet sim` that
  * have something to close. The module itself never calls this (a good guest installs no handler and changes
@@ -16,7 +13,7 @@ struct signals {
 
 static void release_signals(void *object) {
   struct signals *s = object;
-  close(s->fd);
+  signal_fd_close(s->fd);
 }
 
 static const luaL_Reg signals_methods[];
@@ -32,19 +29,17 @@ enum { KNOWN = sizeof known / sizeof *known };
 /* core.signals() -> signals: from now on this thread gets SIGINT, SIGTERM and SIGHUP through signals:fd()
  * only */
 static int l_signals(lua_State *L) {
-  sigset_t set;
+  int numbers[KNOWN];
   struct err e;
   err_clear(&e);
   struct signals *s = box_new(L, &signals_type, sizeof *s, 0);
-  sigemptyset(&set);
-  for (int i = 0; i < KNOWN; i++) sigaddset(&set, known[i].number);
-  s->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  for (int i = 0; i < KNOWN; i++) numbers[i] = known[i].number;
+  s->fd = signal_fd_open(numbers, KNOWN);
   if (s->fd < 0) {
     err_set(&e, KIND_service, "no descriptor for signals (errno %d)", errno);
     return push_failure(L, &e);
   }
   box_open(L, -1);
-  pthread_sigmask(SIG_BLOCK, &set, NULL);
   return 1;
 }
 
@@ -57,10 +52,9 @@ static int l_fd(lua_State *L) {
 /* signals:take() -> "interrupt", "terminate" or "hangup" when one arrived, else nothing */
 static int l_take(lua_State *L) {
   const struct signals *s = box_check(L, 1, &signals_type);
-  struct signalfd_siginfo info;
-  if (read(s->fd, &info, sizeof info) != sizeof info) return 0;
+  int number = signal_fd_take(s->fd);
   for (int i = 0; i < KNOWN; i++) {
-    if (info.ssi_signo != (unsigned)known[i].number) continue;
+    if (number != known[i].number) continue;
     lua_pushstring(L, known[i].name);
     return 1;
   }

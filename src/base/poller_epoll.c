@@ -1,4 +1,4 @@
-#include "http/poller.h"
+#include "base/poller.h"
 
 #include "base/fork.h"
 
@@ -6,12 +6,19 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { EVENTS_PER_WAIT = 256 };
+
+struct poller_parts {
+  int timer_fd;
+};
+
+const char *const poller_name = "epoll";
 
 double poller_now(void) {
   struct timespec t;
@@ -32,11 +39,14 @@ static bool open_failed(struct poller *p, struct err *e) {
 }
 
 bool poller_open(struct poller *p, struct err *e) {
-  *p = (struct poller){.fd = -1, .timer_fd = -1, .generation = fork_generation()};
+  *p = (struct poller){.fd = -1, .generation = fork_generation(), .parts = malloc(sizeof *p->parts)};
+  if (!p->parts) return err_out_of_memory(e);
+  p->parts->timer_fd = -1;
   p->fd = epoll_create1(EPOLL_CLOEXEC);
   if (p->fd < 0) return open_failed(p, e);
-  p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (p->timer_fd < 0 || !add(p->fd, EPOLL_CTL_ADD, p->timer_fd, EPOLLIN, 0)) return open_failed(p, e);
+  p->parts->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (p->parts->timer_fd < 0 || !add(p->fd, EPOLL_CTL_ADD, p->parts->timer_fd, EPOLLIN, 0))
+    return open_failed(p, e);
   return true;
 }
 
@@ -63,12 +73,17 @@ void poller_arm(struct poller *p, double seconds) {
   spec.it_value.tv_nsec = (long)((fmin(seconds, 1e9) - (double)spec.it_value.tv_sec) * 1e9);
   if (spec.it_value.tv_sec == 0 && spec.it_value.tv_nsec == 0)
     spec.it_value.tv_nsec = 1; /* zero would disarm */
-  if (timerfd_settime(p->timer_fd, 0, &spec, NULL) == 0) p->armed = at;
+  if (timerfd_settime(p->parts->timer_fd, 0, &spec, NULL) == 0) p->armed = at;
+}
+
+void poller_disarm(struct poller *p) {
+  const struct itimerspec never = {{0, 0}, {0, 0}};
+  if (timerfd_settime(p->parts->timer_fd, 0, &never, NULL) == 0) p->armed = 0;
 }
 
 static void timer_fired(struct poller *p) {
   uint64_t count;
-  while (read(p->timer_fd, &count, sizeof count) < 0 && errno == EINTR) continue;
+  while (read(p->parts->timer_fd, &count, sizeof count) < 0 && errno == EINTR) continue;
   p->armed = 0;
 }
 
@@ -91,13 +106,18 @@ int poller_wait(struct poller *p, struct poller_event *events, int capacity, dou
   int found = epoll_wait(p->fd, ready, limit, milliseconds(seconds));
   for (int i = 0; i < found; i++) {
     int fd = (int)(uint32_t)ready[i].data.u64;
-    if (fd == p->timer_fd)
+    if (fd == p->parts->timer_fd)
       timer_fired(p);
     else
       events[count++] =
           (struct poller_event){fd, (uint32_t)(ready[i].data.u64 >> 32), meaning(ready[i].events)};
   }
   return count;
+}
+
+bool poller_export(struct poller *p, struct err *e) {
+  (void)p, (void)e;
+  return true;
 }
 
 bool poller_forked(const struct poller *p) {
@@ -119,6 +139,8 @@ static void close_one(int *fd) {
 }
 
 void poller_close(struct poller *p) {
-  close_one(&p->timer_fd);
+  if (p->parts) close_one(&p->parts->timer_fd);
+  free(p->parts);
+  p->parts = NULL;
   close_one(&p->fd);
 }
