@@ -6,10 +6,8 @@
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define FROM_LITTLE_ENDIAN(word) (word)
-#define FROM_BIG_ENDIAN(word) __builtin_bswap64(word)
 #else
 #define FROM_LITTLE_ENDIAN(word) __builtin_bswap64(word)
-#define FROM_BIG_ENDIAN(word) (word)
 #endif
 
 #endif
