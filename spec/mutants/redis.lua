@@ -20,7 +20,7 @@ return {
   { "lua/fleet/store/redis/address.lua", "string.find(host, \"^127%.%d+%.%d+%.%d+$\")", "string.find(host, \"^127%.\")", { own } },
   { "src/redis/tls.c", "SSL_CTX_set_verify(t->context, SSL_VERIFY_PEER, NULL);", "", { own } },
   { "src/redis/tls.c", "return SSL_set1_host(ssl, host) == 1 && SSL_set", "return SSL_set", { own } },
-  { "src/redis/channel.c", "MSG_NOSIGNAL", "0", { own } },
+  { "src/base/sockets.c", "size, MSG_NOSIGNAL", "size, 0", { own } },
   -- what may be answered
   { link, "if scripts.may_answer(entry.script, entry.words, reply) then", "if true then", { own } },
   { link, "  finish(entry, nil, err)\n  return nil, err\nend", "  finish(entry, nil, err)\n  return true\nend", { own } },

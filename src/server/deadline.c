@@ -24,12 +24,6 @@ static double look_at_visitors(struct daemon *d, double at, double next) {
   return next;
 }
 
-void deadline_set(struct daemon *d, double at) {
-  if (d->due > 0 && d->due <= at) return;
-  d->due = at;
-  poller_arm(&d->poller, fmax(at - poller_now(), 0));
-}
-
 /* The timer also fires for other reasons. */
 void deadline_look(struct daemon *d) {
   enum { LIBRARY_AND_TIMER = 2 };

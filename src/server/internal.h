@@ -52,7 +52,7 @@ void sockets_run(struct daemon *d);    /* the library does what can be done with
 bool sockets_join(struct daemon *d);   /* once it has started: the poller waits for its sockets, too */
 void sockets_follow(struct daemon *d); /* after runs: they may be others */
 
-/* ---- deadline.c ---- */
+/* ---- timer.c, deadline.c ---- */
 
 void deadline_set(struct daemon *d, double at); /* deadline_look is to look at that time at the latest */
 void deadline_look(struct daemon *d);           /* ends what took too long */
