@@ -204,7 +204,7 @@ function client:fleet_status(params, options) end
 
 ---@class fleet.params.create_fleet_telemetry_config
 ---@field vins string[] the vehicles; 1 to 1000000
----@field config table hostname, port, ca, fields and more; doc/manual/vehicles.md#telemetry
+---@field config table hostname, port, ca, fields and more; doc/manual/telemetry-config.md
 ---@field audience? "fleet"|"vehicle" signed form: fleet is for every vehicle that trusts the key, vehicle for the one named
 
 ---Creates or replaces the telemetry configuration of vehicles. Through a key or the proxy it is signed and needs firmware 2024.26 (2025.20 on Intel Atom based S and X).

@@ -185,7 +185,7 @@ const struct row endpoint_rows[] = {
      .params = PARAMS(
          {"vins", IN_BODY, TYPE_VINS, REQUIRED, .min = 1, .max = 1e6, .doc = "the vehicles"},
          {"config", IN_BODY, TYPE_OBJECT, REQUIRED, .lists = "alert_types include_fields",
-          .doc = "hostname, port, ca, fields and more; doc/manual/vehicles.md#telemetry"},
+          .doc = "hostname, port, ca, fields and more; doc/manual/telemetry-config.md"},
          {"audience", IN_LOCAL, TYPE_STRING, .choices = audiences,
           .doc = "signed form: fleet is for every vehicle that trusts the key, vehicle for the one named"}),
      USER_OR_BUSINESS,
