@@ -92,7 +92,7 @@ describe("what is hosted", function()
     { "a failing server", answer(502, "<html>"), "the server failed %(HTTP 502%)", "look at the server" },
     { "a web page", answer(200, "\n<!doctype html>"), "a web page", "fleet keygen" },
     { "an empty file", answer(200), "not a public key", "fleet keygen" },
-    { "a private key", answer(200, "-----BEGIN EC PRIVATE KEY-----"), "whoever reads it can command the vehicles", "." },
+    { "a private key", answer(200, "-----BEGIN EC PRIVATE KEY-----"), "anyone who reads it can command the vehicles", "." },
     { "a TLS certificate", answer(200, "-----BEGIN CERTIFICATE-----"), "this is a certificate", "fleet keygen" },
     { "a name without address", { failure = "resolve" }, "no address", "spelling" },
     { "a closed port", { failure = "connect" }, "nothing answers", "https" },

@@ -11,7 +11,7 @@ enum address { ADDRESS_SOUND, ADDRESS_MALFORMED, ADDRESS_PLAIN /* http beyond th
 
 /* "https://host:8443/path" without user, query and fragment. Cuts the slashes at its end off. */
 enum address address_check(struct bytes *text);
-/* Appends the text as it may be shown: secrets may stand before an @ and in a query. */
+/* Appends the text as it may be shown: secrets may precede an @ or be in a query. */
 void address_shown(struct buf *out, struct bytes text);
 
 #endif

@@ -191,7 +191,7 @@ static int base64_value(unsigned char c, bool url) {
   return -1;
 }
 
-/* in holds no padding here; a last group of one character, or spare bits that are not zero, is refused. */
+/* in holds no padding here; a last group of one character, or unused bits that are not zero, is refused. */
 static bool unbase64(struct buf *b, struct bytes in, bool url) {
   if (in.size % 4 == 1 || !buf_reserve(b, in.size / 4 * 3 + 3)) return false;
   uint32_t v = 0;

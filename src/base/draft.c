@@ -80,7 +80,7 @@ bool file_draft_open(struct file_draft *d, const char *directory, const char *na
   d->fd = create(d->temporary, ending != NULL);
   if (d->fd >= 0 && fchmod(d->fd, 0600) == 0 && lock_at(d->fd, d->temporary)) return file_step(), true;
   if (errno == EWOULDBLOCK) {
-    err_set(e, KIND_busy, "'%s' is being written by somebody else", name_in(d->target));
+    err_set(e, KIND_busy, "'%s' is being written by another process", name_in(d->target));
     free(d->temporary);
     d->temporary = NULL; /* closing must not remove theirs */
   } else {

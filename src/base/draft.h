@@ -1,9 +1,9 @@
 /* A file being written beside the one it will replace: whole or not at all.
  *
- * A token that was exchanged and then lost locks its owner out, so the steps of a durable write stand apart:
- * space is proved before the exchange (file_draft_reserve), and what follows it cannot fail for lack of
- * space. A signal that a file size limit sends stays in here. What was opened before a fork belongs to the
- * parent: in the child it is only closed, never unlocked or removed.
+ * A token that was exchanged and then lost locks its owner out, so a durable write has two steps:
+ * file_draft_reserve allocates the space before the exchange, and the write after it cannot fail for want of
+ * space. A signal of a file size limit is handled in here. A draft that was opened before a fork belongs to
+ * the parent: the child closes it, and never unlocks or removes it.
  */
 #ifndef FLEET_BASE_DRAFT_H
 #define FLEET_BASE_DRAFT_H

@@ -12,7 +12,7 @@ static void cut_at_utf8(char *text, size_t size) {
   text[n] = '\0';
 }
 
-/* Words of the service stand in messages, and messages reach terminals: no control character gets there. */
+/* Messages quote the service and are printed on terminals: control characters are replaced. */
 static void no_controls(char *text) {
   for (unsigned char *c = (unsigned char *)text; *c; c++) {
     bool c1 = c[0] == 0xC2 && c[1] >= 0x80 && c[1] <= 0x9F;

@@ -29,7 +29,7 @@ void file_step(void) {}
 
 /* ---- failures ---- */
 
-/* Only the last component is named: directories may tell more about a person than an error has to. */
+/* Only the last component is named: directories may identify a person. */
 static const char *last_component(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash && slash[1] ? slash + 1 : path;

@@ -1,6 +1,6 @@
 /* Files: read whole with a bound, and what else is done to names in directories.
  *
- * Every failure names the last component of the path and the reason; more of a path may tell about a person.
+ * Every failure names the last component of the path and the reason; more of a path may identify a person.
  */
 #ifndef FLEET_BASE_FILE_H
 #define FLEET_BASE_FILE_H

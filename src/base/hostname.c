@@ -39,11 +39,11 @@ static bool beyond_ascii(struct bytes t) {
   return false;
 }
 
-/* What may stand in the text, in the order in which it is looked for. */
+/* Parts of the text, in the order in which they are looked for. */
 static const char *wrong_byte(struct bytes t) {
   if (span(t, SPACES) == t.size) return "is empty";
   if (has(t, "://")) return "leave out the scheme";
-  if (any_of(t, "@")) return "leave out what stands before the @";
+  if (any_of(t, "@")) return "leave out the part before the @";
   if (any_of(t, "/\\")) return "leave out the path";
   if (any_of(t, "?#")) return "leave out what follows the name";
   if (any_of(t, ":")) return "leave out the port";

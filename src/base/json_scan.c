@@ -134,7 +134,7 @@ static const unsigned char *skip_blanks(const unsigned char *at, const unsigned 
   return at;
 }
 
-/* Whether more than 15 digits stand side by side: of 16 places that follow each other one is looked at. */
+/* Whether there is a run of more than 15 digits: it covers one of every 16 places. */
 static bool has_long_run(const unsigned char *at, const unsigned char *end) {
   for (const unsigned char *place = at + EXACT_DIGITS; place < end; place += EXACT_DIGITS + 1) {
     const unsigned char *first = place, *behind = place;

@@ -1,5 +1,5 @@
 /* What a vehicle, a site, a signing proxy or the authorization server says went wrong, looked up in the rows.
- * Apart from err.h because it needs the tables, and not everything that reports a failure does. */
+ * Not in err.h: it needs the tables, and not everything that reports a failure does. */
 #ifndef FLEET_BASE_REASON_H
 #define FLEET_BASE_REASON_H
 

@@ -91,7 +91,7 @@ static bool is_space(unsigned char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* A word of a sentence may stand behind "bearer": a token is long, or of middle length with digits and
+/* A word of a sentence may follow "bearer": a token is long, or of middle length with digits and
  * letters in it. */
 static bool like_a_token(struct bytes run) {
   bool digit = false, letter = false;

@@ -7,7 +7,7 @@
  * multiplication, in constant time, but makes a key of the peer and a context first, which costs an eighth
  * more. */
 
-/* Refuses what is not on the curve: a point of another one would tell the scalar bit by bit. */
+/* Refuses a point that is not on the curve: it would reveal the scalar bit by bit. */
 static EC_POINT *point_of(const EC_GROUP *g, struct bytes peer) {
   if (!g || peer.size != PUBLIC_SIZE || peer.data[0] != POINT_CONVERSION_UNCOMPRESSED) return NULL;
   EC_POINT *p = EC_POINT_new(g);

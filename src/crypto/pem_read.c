@@ -95,7 +95,7 @@ static bool contains(struct bytes in, const char *part) {
   return in.size && memmem(in.data, in.size, part, strlen(part)) != NULL;
 }
 
-/* Which of the usual mistakes this text is. */
+/* Which common mistake this text is. */
 static void say_why(struct bytes pem, bool passphrase, struct err *e) {
   static const struct {
     const char *mark, *sentence;
@@ -186,13 +186,13 @@ struct key *key_parse(struct crypto *c, struct bytes pem, struct bytes passphras
   return NULL;
 }
 
-/* What is hosted in place of the public key: the usual mistakes, and the one that gives the fleet away. */
+/* What is hosted in place of the public key: common mistakes, and the private key itself. */
 static void say_why_not_public(struct bytes pem, struct err *e) {
   static const struct {
     const char *mark, *sentence;
   } mistakes[] = {
       {"PRIVATE KEY",
-       "this is a private key: whoever reads it can command the vehicles. Remove it from there, "
+       "this is a private key: anyone who reads it can command the vehicles. Remove it from there, "
        "make a new key, and host the public half only"},
       {"BEGIN CERTIFICATE", "this is a certificate: the public half of the application's key is needed (its "
                             "file says BEGIN PUBLIC KEY)"},

@@ -191,7 +191,7 @@ bool schnorr_sign(const struct key *k, struct bytes message, unsigned char signa
   return ok;
 }
 
-/* R = r G + c A must be the point whose coordinates stand in the signature. */
+/* R = r G + c A must be the point whose coordinates the signature holds. */
 static bool verify_on(const struct curve *c, struct crypto *crypto, struct bytes message, struct bytes public,
                       struct bytes signature) {
   unsigned char v[PUBLIC_SIZE] = {4}, found[PUBLIC_SIZE];

@@ -142,7 +142,7 @@ void connection_find_tls(struct http *h) {
   *(void **)&h->tls_protocol = dlsym(RTLD_DEFAULT, "SSL_get0_alpn_selected");
 }
 
-/* libcurl tells the version of a reply only; this is asked before the first request is written. */
+/* libcurl knows the version of a reply only; this runs before the first request is written. */
 bool connection_shared(const struct easy *c) {
   const struct http *h = c->http;
   const struct curl_tlssessioninfo *tls = c->pool == &h->pools[POOL_STREAMS] ? tls_of(c) : NULL;

@@ -17,7 +17,7 @@ curl_socket_t connection_open(void *easy, curlsocktype purpose, struct curl_sock
 int connection_close(void *http, curl_socket_t fd);
 int connection_watch(CURL *curl, curl_socket_t fd, int what, void *pool, void *unused);
 
-struct addresses { /* of a connection's two ends, as libcurl tells them */
+struct addresses { /* of a connection's two ends, as libcurl gives them */
   const char *local, *remote;
   int local_port, remote_port;
 };

@@ -31,8 +31,8 @@ static bool set_pool(struct pool *p, bool streams) {
                            streams ? (long)CURLPIPE_MULTIPLEX : (long)CURLPIPE_NOTHING) == CURLM_OK;
 }
 
-/* As many connections as a server needs that takes half as many streams on each as is usual, and a few:
- * libcurl would open one for each request that finds the others full. */
+/* As many connections as half of the common limit of streams needs, and a few more: libcurl would open one
+ * for each request that finds the others full. */
 static bool allow_connections(struct pool *p) {
   long most = FEW_CONNECTIONS + p->in_flight / USUAL_STREAMS;
   if (most <= p->connections) return true;
@@ -64,7 +64,7 @@ static bool open_pool(struct http *h, struct pool *p) {
 }
 
 /* Connections outlive their requests: what one of them may do stays possible. A proxy may be spoken to over
- * TLS, and the thread that asks for its address holds only what was held when it was made. */
+ * TLS, and the thread that asks for its address inherits the signal mask of its creation. */
 static bool may_use_tls(const struct http_request *r) {
   return r->proxy || r->environment_proxy || !text_starts(r->url, strlen(r->url), "http://");
 }
@@ -219,8 +219,8 @@ static int run(struct http *h, struct poller_event *events, int capacity, double
   return others;
 }
 
-/* SIGPIPE is held once for all of it, the wait included: that costs three system calls. libcurl itself raises
- * none, TLS libraries may. */
+/* SIGPIPE is blocked once for all of it, the wait included: that costs three system calls. libcurl itself
+ * raises none, TLS libraries may. */
 int http_run(struct http *h, struct poller_event *events, int capacity, double seconds) {
   struct sigpipe held;
   if (h->in_flight == 0) easy_trim_idle(h, h->idle_count);

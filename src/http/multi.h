@@ -33,8 +33,9 @@ struct http_transfer *http_take(struct http *h); /* a finished one, each once; N
 bool http_finished(const struct http *h);        /* http_take has something to give */
 int http_in_flight(const struct http *h);        /* submitted and not yet taken or dropped */
 
-void http_cancel(struct http *h, struct http_transfer *t); /* finishes as HTTP_CANCELLED; taken as usual */
-void http_drop(struct http *h, struct http_transfer *t);   /* ends it if need be, wipes and frees it */
+void http_cancel(struct http *h,
+                 struct http_transfer *t); /* finishes as HTTP_CANCELLED and is taken like any other */
+void http_drop(struct http *h, struct http_transfer *t); /* ends it if need be, wipes and frees it */
 /* Ends everything, transfers that were taken and not dropped, too. In a forked child it closes the child's
  * descriptors and frees its own memory only: libcurl would end TLS connections that the parent still uses. */
 void http_close(struct http *h);

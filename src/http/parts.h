@@ -2,7 +2,7 @@
  * handle.
  *
  * pool.h has the multi handles, streams.h says which one a request takes. multi.c starts and finishes,
- * transfer.c checks and copies requests, easy.c tells libcurl what to do, connection.c owns the sockets,
+ * transfer.c checks and copies requests, easy.c sets the options of libcurl, connection.c owns the sockets,
  * receive.c takes the reply, failure.c says what went wrong. Files of other directories
  * include multi.h and transfer.h instead.
  */
@@ -55,7 +55,7 @@ struct http_transfer {
 struct easy {
   CURL *curl;
   struct http *http;
-  struct pool *pool, *set_for; /* where it is, and for which its options stand */
+  struct pool *pool, *set_for; /* where it is, and for which its options are set */
   struct http_transfer *transfer;
   struct easy *next;
   CURLU *address;   /* of its last request, or NULL */

@@ -8,7 +8,7 @@ static int digit(unsigned char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The byte at the start and how many bytes stand for it; -1: none that may pass. */
+/* The byte at the start and how many bytes encode it; -1: none that is allowed. */
 static int decoded(struct bytes in, size_t *used) {
   int byte = in.data[0] == '+' ? ' ' : in.data[0];
   *used = 1;

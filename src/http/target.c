@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Where the path of an address starts; NULL where setting it alone would not tell the whole address: libcurl
- * writes an escape otherwise then, a query or fragment may stand before the first slash, and one slash too
- * many before the host. */
+/* Where the path of an address starts; NULL where setting the path alone would not give the whole address:
+ * libcurl would write an escape in another way, a query or fragment may precede the first slash, or there is
+ * one slash too many before the host. */
 static const char *plain_path(const char *url) {
   const char *host = strstr(url, "://"), *path = host ? strchr(host + 3, '/') : NULL;
   return path && path > host + 3 && !strpbrk(url, "%?#") ? path : NULL;

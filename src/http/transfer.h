@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 #define HTTP_FAILURES(X)                                                                                     \
-  X(OK, ok)               /* a whole reply arrived, whatever its status */                                   \
+  X(OK, ok)               /* a whole reply arrived, with any status */                                       \
   X(RESOLVE, resolve)     /* no address for the name */                                                      \
   X(CONNECT, connect)     /* refused, unreachable, proxy not reached, or connect_timeout passed */           \
   X(TLS, tls)             /* handshake or certificate */                                                     \
