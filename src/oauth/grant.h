@@ -20,8 +20,8 @@ struct grant { /* data NULL: not there. A kind takes what belongs to it and leav
 bool grant_kind_named(const char *name, enum grant_kind *kind); /* "code" "refresh" "partner" "business" */
 void grant_form(struct buf *form, enum grant_kind kind, const struct grant *g);
 
-/* Appends text without the secrets that the form carries, whether they stand in it as they are or
- * percent-encoded: servers repeat what they were sent. */
+/* Appends text without the secrets that the form carries, plain or percent-encoded: servers
+ * repeat what they were sent. */
 void grant_hide(struct bytes form, struct bytes text, struct buf *out);
 
 #endif

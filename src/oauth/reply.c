@@ -142,7 +142,7 @@ static struct verdict verdict_of(const struct http_response *r, double wall) {
   struct exchange x = {
       .failure = r->failure, .status = r->status, .sent = r->sent, .write = true, .wall = wall};
   x.headers = buf_bytes(&r->headers);
-  struct verdict v = outcome_judge(&x); /* without the text: its rows tell of vehicles */
+  struct verdict v = outcome_judge(&x); /* without the text: its rows are about vehicles */
   v.page = outcome_page(buf_bytes(&r->body), x.headers);
   double wait = retry_after(x.headers, buf_bytes(&r->body), wall);
   if (r->failure == HTTP_OK && wait >= 0) v.retry_after = wait;

@@ -74,8 +74,8 @@ local function take_over(slot, token, replaced)
 end
 
 -- replaced: the token whose refresh token was used, or nil.
-local function save(slot, token, replaced, held)
-  local done, err, kind = slot:put(token, { ticket = held.ticket, lease = held.lease })
+local function save(slot, token, replaced, resources)
+  local done, err, kind = slot:put(token, { ticket = resources.ticket, lease = resources.lease })
   if not done and kind == "conflict" then token, err = take_over(slot, token, replaced) end
   if done or not err then return slot:saved(token) end
   slot:keep(token, err)
@@ -83,32 +83,32 @@ local function save(slot, token, replaced, held)
 end
 
 -- The token, with an err beside it when it could not be saved; or nil, err, kind.
-local function under_lease(slot, grant, held)
+local function under_lease(slot, grant, resources)
   local stored, err, kind = slot:read()
   if stored == nil then return nil, err, kind end
   if serves(slot, grant, stored) then return slot:learn(stored) end
-  held.ticket, err, kind = slot.context.store:reserve(slot.key, record_bytes)
-  if not held.ticket then return nil, err, kind end
+  resources.ticket, err, kind = slot.context.store:reserve(slot.key, record_bytes)
+  if not resources.ticket then return nil, err, kind end
   local token, newer
-  token, newer, err, kind = exchange_newest(slot, grant, held.lease, stored or nil)
+  token, newer, err, kind = exchange_newest(slot, grant, resources.lease, stored or nil)
   if newer then return slot:learn(newer) end
   if not token then return nil, err, kind end
-  return save(slot, token, grant.kind == "refresh" and stored or nil, held)
+  return save(slot, token, grant.kind == "refresh" and stored or nil, resources)
 end
 
--- The same, from the lease on. What is held is closed by the caller.
-local function perform(slot, grant, seconds, held)
+-- The same, from the lease on. The caller closes `resources`.
+local function perform(slot, grant, seconds, resources)
   local newer, err, kind
-  held.lease, newer, err, kind = lease_or_newer(slot, grant, seconds)
+  resources.lease, newer, err, kind = lease_or_newer(slot, grant, seconds)
   if newer then return slot:learn(newer) end
-  if not held.lease then return nil, err, kind end
-  return under_lease(slot, grant, held)
+  if not resources.lease then return nil, err, kind end
+  return under_lease(slot, grant, resources)
 end
 
 -- An error of the store here does not undo the exchange.
-local function release(held)
-  if held.ticket then pcall(held.ticket.close, held.ticket) end
-  if held.lease then pcall(held.lease.release, held.lease) end
+local function release(resources)
+  if resources.ticket then pcall(resources.ticket.close, resources.ticket) end
+  if resources.lease then pcall(resources.lease.release, resources.lease) end
 end
 
 --- Exchanges for the token of a slot (token_cache.lua) and returns it, with an err beside it when the store refused it; or nil,
@@ -116,9 +116,9 @@ end
 --- token makes the exchange needless: always, none does; replaces, any but this token; rejected, any but that with this access
 --- token. What raises after the exchange leaves the token in memory: it is returned, with an err.
 return function(slot, grant, seconds)
-  local held = { lease = false, ticket = false } -- no memory is needed to note what is held
-  local ok, token, err, kind = pcall(perform, slot, grant, seconds, held)
-  release(held)
+  local resources = { lease = false, ticket = false } -- preallocated: storing them later cannot fail
+  local ok, token, err, kind = pcall(perform, slot, grant, seconds, resources)
+  release(resources)
   if ok then return token, err, kind end
   local failure = token
   slot:interrupted()

@@ -56,7 +56,7 @@ function M.wanted(where, given, config, more)
   return all
 end
 
---- The scopes that are wanted and not granted. granted: list, empty where the token does not tell.
+--- The scopes that are wanted and not granted. granted: list, empty where the token does not name them.
 function M.missing(wanted, granted)
   local have, list = tables.set(granted), {}
   if next(have) == nil then return list end

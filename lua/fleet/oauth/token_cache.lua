@@ -2,7 +2,7 @@
 -- exchange has just brought it, or as the store refused it.
 --
 -- What an exchange brings is never lost (doc/protocol.md#refresh-tokens): its reply and an empty token to take it are kept
--- here before it is sent, so that whatever raises afterwards leaves a pair that the next call finds, uses and saves.
+-- here before it is sent, so that an error raised afterwards leaves a pair that the next call finds, uses and saves.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -81,7 +81,7 @@ end
 
 -- ---- an exchange ----
 
---- Makes ready for an exchange: whatever is needed to keep what it brings. facts: see token:take of the core.
+--- Prepares an exchange: allocates everything that keeps its result. facts: see token:take of the core.
 function Slot.expect(slot, facts)
   facts.token, facts.request, facts.reply, facts.issued, facts.running = core.token(), false, false, false, true
   facts.mono, facts.wall = slot.context.clock()
@@ -128,7 +128,7 @@ function Slot.interrupted(slot)
   if slot.exchange then slot.exchange.running = false end
 end
 
--- What came, or still comes, of a request whose promise was left; nil where it never was on its way.
+-- The reply of a request whose promise was abandoned, now or later; nil where it was never sent.
 local function reply_on_the_wire(promise)
   if not promise or not promise.token then return nil end
   return tasks.await(promise)

@@ -205,7 +205,7 @@ function M.logout(context, options)
 end
 
 --- What scopes authorize_url asks for by default, and what the user's token was granted: { asked = list, granted = list,
---- missing = list }; granted and missing are absent where there is no token, or it does not tell. nil, err, kind when the store
+--- missing = list }; granted and missing are absent where there is no token, or it does not name them. nil, err, kind when the store
 --- cannot be read.
 function M.scopes(context)
   local info, err, kind = M.info(context)
