@@ -17,7 +17,7 @@ bool jws_claims(struct arena *a, struct node *claims, const struct key *k, const
 /* header.claims.signature over claims, which are JSON text. */
 bool jws_sign(const struct key *k, struct bytes claims, struct buf *token, struct err *e);
 
-struct jws {          /* a token taken apart; nothing of it is checked yet */
+struct jws {          /* the parts of a token; nothing is checked yet */
   struct bytes input; /* what was signed: a view into the token */
   struct buf header, claims, signature;
 };

@@ -1,7 +1,7 @@
 /* The facts that a signature covers beside the payload, as bytes: doc/protocol.md#metadata.
  *
  * Both ends build them with the three functions below, so that they agree by construction. The form is
- * injective: items stand in ascending order of their tags, each with its length, so that no two sets of facts
+ * injective: items are in ascending order of their tags, each with its length, so that no two sets of facts
  * have the same bytes.
  */
 #ifndef FLEET_SIGNING_METADATA_H

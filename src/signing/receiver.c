@@ -34,7 +34,7 @@ struct receiver {
   struct key *key;
   char vin[VIN_SIZE + 1];
   enum domain domain;
-  bool begun;
+  bool has_epoch;
   unsigned char epoch[EPOCH_SIZE];
   double epoch_start;
   struct enrolled_key *keys; /* owned */
@@ -105,7 +105,7 @@ static uint32_t clock_of(const struct receiver *r, double now) {
 }
 
 bool receiver_epoch_due(const struct receiver *r, double now) {
-  if (!r->begun || now - r->epoch_start > EPOCH_SECONDS) return true;
+  if (!r->has_epoch || now - r->epoch_start > EPOCH_SECONDS) return true;
   for (size_t i = 0; i < r->count; i++)
     if (r->keys[i].window.highest == UINT32_MAX) return true;
   return false;
@@ -114,7 +114,7 @@ bool receiver_epoch_due(const struct receiver *r, double now) {
 void receiver_begin_epoch(struct receiver *r, const unsigned char epoch[EPOCH_SIZE], double now) {
   memcpy(r->epoch, epoch, EPOCH_SIZE);
   r->epoch_start = now;
-  r->begun = true;
+  r->has_epoch = true;
   for (size_t i = 0; i < r->count; i++) r->keys[i].window = (struct window){0, 0, true};
 }
 
@@ -152,7 +152,7 @@ static bool authentic_gcm(struct receiver *r, const struct enrolled_key *k, cons
                        (struct bytes){aad, sizeof aad}, m->payload, m->tag, plain);
 }
 
-/* Step 10. The metadata always names this vehicle's own epoch, domain and VIN, whatever the message says. */
+/* Step 10. The metadata always names this vehicle's own epoch, domain and VIN, not those of the message. */
 static struct verdict authenticate(struct receiver *r, struct enrolled_key *k, const struct message *m,
                                    struct buf *plain) {
   struct request_facts f = {(enum method)m->signature,

@@ -51,10 +51,10 @@ bool receiver_enroll(struct receiver *r, const struct enrolled *keys, size_t cou
 /* An epoch is due at the start, after its longest life, and when a counter has reached its end. */
 bool receiver_epoch_due(const struct receiver *r, double now);
 void receiver_begin_epoch(struct receiver *r, const unsigned char epoch[EPOCH_SIZE], double now);
-/* For a vehicle that has lived before: where its clock and the window of each key stand. */
+/* For a vehicle that ran before: its clock, and the window of each key. */
 void receiver_restore(struct receiver *r, uint32_t clock, double now, struct window w);
 
-/* What came. plain receives the payload of an accepted command. False only when memory ran out. */
+/* The message. plain receives the payload of an accepted command. False only when memory ran out. */
 bool receiver_open(struct receiver *r, struct bytes in, double now, struct arena *arena, struct arrival *a,
                    struct buf *plain, struct err *e);
 /* Writes the answer: a handshake's, or a fault's, or the application's (answer.data NULL: the domain's plain

@@ -43,7 +43,7 @@ struct answer {
 
 struct session *session_new(struct key *k, const char *vin, enum domain domain, struct err *e);
 void session_free(struct session *s);
-size_t session_memory(const struct session *s); /* bytes held, allocator's own excluded */
+size_t session_memory(const struct session *s); /* bytes allocated, without the allocator's own */
 
 bool session_ready(const struct session *s); /* commands can be signed */
 uint32_t session_counter(const struct session *s);

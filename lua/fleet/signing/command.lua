@@ -151,7 +151,7 @@ local function exchange(call, slot, hold)
   return deliver(call, slot, session, sub, id)
 end
 
--- Runs act(call, slot, hold) while the slot of the vehicle's domain is held, and always leaves the slot: no code that may raise runs
+-- Runs act(call, slot, hold) while it owns the slot of the vehicle's domain, and always leaves the slot: no code that may raise runs
 -- between entering and the protected call.
 local function in_slot(call, act)
   call.envelope_call, call.session_invalid, call.expired, call.trait = nil, nil, nil, nil

@@ -179,7 +179,7 @@ local function slot_for(context, vin, domain)
     local key = "session/" .. context.keys[1]:fingerprint() .. "/" .. vin .. "/" .. domain
     slot = {
       key = key, vin = vin, domain = domain, in_order = domain == "vehicle_security", which = 1, users = 0, reserved = 0,
-      queue = tasks.fifo(), unreleased = false, holder = false, lease = false, -- there is room for what is held before it is
+      queue = tasks.fifo(), unreleased = false, holder = false, lease = false, -- preallocated: storing them later cannot fail
     }
     slots[vin] = slot
   end

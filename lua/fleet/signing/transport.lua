@@ -157,8 +157,8 @@ local function perform(row, rules, narrowed, handle, request)
   if request:flag("raw") and signs(row, call.context.config, call.context.keys) then
     errors.usage(row.name .. ": option 'raw' is not for commands that this client signs: their reply is a message of the vehicle")
   end
-  local transport, why, unfit = choose(call, rule_of(row, rules, call.context), narrowed)
-  if not transport then return calls.ended(call, failure.new(call, unfit or "unsupported", why)) end
+  local transport, why, failed_as = choose(call, rule_of(row, rules, call.context), narrowed)
+  if not transport then return calls.ended(call, failure.new(call, failed_as or "unsupported", why)) end
   local id = row.flags.idempotent_with_id and request:params().id -- drawn where the caller gave none
   local value, err, kind = calls.ended(call, name_firmware(call, travel(call, transport)))
   if value and id then value.id = tonumber(id) end

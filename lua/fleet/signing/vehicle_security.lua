@@ -1,4 +1,4 @@
--- What the vehicle's security computer tells: car:body_controller_state(), car:keys(). It answers while the infotainment computer
+-- What the vehicle's security computer reports: car:body_controller_state(), car:keys(). It answers while the infotainment computer
 -- sleeps (doc/protocol.md#vehicle-answers).
 
 local core = require "fleet.core"

@@ -26,8 +26,7 @@ struct key *check_key(lua_State *L, int index) {
 
 static int push_key(lua_State *L, int box, struct key *k, const struct err *e) {
   if (!k) return push_failure(L, e);
-  struct key_box *held = box_test(L, box, &key_type);
-  held->key = k;
+  ((struct key_box *)box_test(L, box, &key_type))->key = k;
   box_open(L, box);
   lua_pushvalue(L, box);
   return 1;
@@ -195,7 +194,7 @@ static int l_jws(lua_State *L) {
   return 1;
 }
 
-/* A token taken apart, in a box, because decoding its JSON can raise. */
+/* The parts of a token, in a box, because decoding its JSON can raise. */
 static void release_token(void *object) {
   jws_free(object);
 }

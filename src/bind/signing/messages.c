@@ -24,7 +24,7 @@ static void push_hex(lua_State *L, struct bytes value) {
   lua_remove(L, -2);
 }
 
-/* As it would stand in the plain body, so that one reader serves both forms. */
+/* As in the plain body, so that one reader serves both forms. */
 static void push_param_value(lua_State *L, const struct param *q, const struct value *v) {
   if (v->choice && v->choice->text)
     lua_pushstring(L, v->choice->text);

@@ -15,8 +15,8 @@ static void release_receiver(void *object) {
 
 static const struct box_type receiver_type;
 
-/* Again behind whatever makes something or asks the caller: that may run a finaliser of the host's, which may
- * close it. */
+/* Comes after everything that makes a Lua value or calls the caller: that may run a finaliser of the host
+ * that closes it. */
 static struct receiver_box *check_receiver(lua_State *L) {
   return box_check(L, 1, &receiver_type);
 }

@@ -109,7 +109,7 @@ static bool put_value(ProtobufCMessage *base, const struct row *row, const struc
 
 static bool put_parameters(ProtobufCMessage *base, const struct row *row, const struct value *values,
                            uint64_t fresh_id, struct arena *a, struct err *e) {
-  for (int pass = 0; pass < 2; pass++) /* a switch that is off silences the others, whatever their order */
+  for (int pass = 0; pass < 2; pass++) /* a switch that is off silences the others, in any order */
     for (size_t i = 0; row->params && row->params[i].name; i++) {
       const struct param *p = &row->params[i];
       struct value v = values[i];
@@ -285,8 +285,8 @@ static const char *action_of(enum domain domain, ProtobufCMessage *m) {
   return f ? f->name : NULL;
 }
 
-/* A row begins with its action, below the one member that all of infotainment has: what the message is no row
- * of is told by the name alone. */
+/* A row begins with its action, below the one member that all of infotainment has: a
+ * message of no row is recognised by the name alone. */
 static bool is_row_of(const struct row *row, enum domain domain, const char *action) {
   const char *name = row->message;
   if (!name || row->domain != domain) return false;

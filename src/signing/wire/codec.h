@@ -22,7 +22,7 @@ struct value { /* of one parameter, checked by the caller against its row */
 const char *codec_version(void);                 /* of the protobuf-c that runs */
 const struct row *command_row(const char *name); /* NULL: no such command */
 
-/* The bytes of a command's application message. values stand in the order of row->params. */
+/* The bytes of a command's application message. values are in the order of row->params. */
 bool codec_encode(const struct row *row, const struct value *values, uint64_t fresh_id, struct buf *out,
                   struct err *e);
 

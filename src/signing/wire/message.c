@@ -29,7 +29,7 @@ static struct bytes view(ProtobufCBinaryData b) {
   return (struct bytes){b.data ? b.data : &empty, b.len};
 }
 
-/* proto3 does not tell an absent scalar from an empty one. */
+/* proto3 does not distinguish an absent scalar from an empty one. */
 static struct bytes view_or_absent(ProtobufCBinaryData b) {
   return (struct bytes){b.len ? b.data : NULL, b.len};
 }

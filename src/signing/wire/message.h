@@ -51,7 +51,7 @@ struct message {
   struct bytes to_address, from_address;
   enum payload kind;
   struct bytes payload;  /* of a handshake: the sender's public key */
-  bool signed_by_anyone; /* signature_data is present, whatever it holds */
+  bool signed_by_anyone; /* signature_data is present, with any content */
   enum signature signature;
   struct bytes signer, epoch, nonce, tag;
   uint32_t counter, expires_at;

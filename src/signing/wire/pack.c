@@ -86,7 +86,7 @@ static void put_value(struct buf *out, Field *f, void *at) {
     put_little_endian(out, number_bits(f, at), wire == BITS64 ? 8 : 4);
 }
 
-/* Elements stand one by one: no path leads to a repeated number, which would be packed. */
+/* Elements are written one by one: no path leads to a repeated number, which would be packed. */
 static void put_member(struct buf *out, ProtobufCMessage *m, Field *f) {
   char *at = field_is_repeated(f) ? *(char **)field_place(m, f) : field_place(m, f);
   size_t count = field_is_repeated(f) ? *field_count(m, f) : 1;
