@@ -112,7 +112,7 @@ describe("waits for a Redis store", function()
 
   it("waits for its turn without the vehicle's session, and then sends", function()
     local car = warm("honk_horn", { pacing = { command = 6 }, account = "later" })
-    for _ = 3, 6 do assert(store:turn("pace/later/command/" .. vin, { most = 6, now = 0, within = 9 })) end
+    for _ = 3, 6 do assert(store:pace("pace/later/command/" .. vin, { most = 6, now = 0, within = 9 })) end
     local other = assert(fleet.store.redis { address = server.address, settle = 0, prefix = "trips/" })
     local sleep, waited = async.sleep, {}
     finally(function() async.sleep = sleep end)

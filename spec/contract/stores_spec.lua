@@ -261,12 +261,12 @@ for _, tried in ipairs(kinds) do
     it("begins what is waited for later, and does it also where nobody waits", function()
       local _, wall = clock.read()
       local first = store:begin("add", "counters", { n = 1 }, {}, true)
-      local turn = store:begin("turn", "pace/c", { most = 3, now = wall, within = 0 })
+      local wait = store:begin("pace", "pace/c", { most = 3, now = wall, within = 0 })
       store:begin("add", "counters", { n = 1 })
       assert.same({ n = 3 }, (store:add("counters", { n = 1 })))
       assert.is_truthy(first().n)
-      assert.equal(0, turn())
-      assert.error_matches(function() store:begin("turn", "pace/c", { most = 0, now = 0, within = 0 }) end, "most above 0")
+      assert.equal(0, wait())
+      assert.error_matches(function() store:begin("pace", "pace/c", { most = 0, now = 0, within = 0 }) end, "most above 0")
     end)
 
     it("leases a key to one at a time, without waiting", function()
@@ -317,7 +317,7 @@ for _, tried in ipairs(kinds) do
     end)
 
     it("says that it wants a colon", function()
-      for _, method in ipairs { "get", "put", "add", "turn", "begin", "delete", "reserve", "lease", "flush", "due" } do
+      for _, method in ipairs { "get", "put", "add", "pace", "begin", "delete", "reserve", "lease", "flush", "due" } do
         assert.error_matches(function() store[method]("k", "1") end, "with a colon: store:" .. method)
       end
     end)
@@ -339,7 +339,7 @@ for _, tried in ipairs(kinds) do
       assert.is_true(store:close())
       assert.matches("%(closed%)$", tostring(store))
       local calls = { { "get", "k" }, { "put", "k", "v" }, { "delete", "k" }, { "reserve", "k", 1 },
-        { "lease", "k", 1 }, { "add", "k", {} }, { "turn", "k", { most = 1, now = 0, within = 0 } } }
+        { "lease", "k", 1 }, { "add", "k", {} }, { "pace", "k", { most = 1, now = 0, within = 0 } } }
       for _, call in ipairs(calls) do
         assert.equal("closed", select(3, store[call[1]](store, call[2], call[3])))
       end
@@ -353,8 +353,8 @@ for _, tried in ipairs(kinds) do
       { "add" }, { "add", "k" }, { "add", "k", { 1 } }, { "add", "k", { n = 0.5 } }, { "add", "k", { n = 1 / 0 } },
       { "add", "k", { ["a b"] = 1 } }, { "add", "k", { [""] = 1 } }, { "add", "k", { n = "1" } }, { "add", "k", { n = 1 }, { ttl = "1" } },
       { "add", "k", { n = 1 }, { durable = true } },
-      { "turn" }, { "turn", "k" }, { "turn", "k", { most = 1, now = 0 } }, { "turn", "k", { most = 0, now = 0, within = 0 } },
-      { "turn", "k", { most = 1, now = 0, within = -1 } }, { "turn", "k", { most = 1, now = 0, within = 0, wait = 1 } },
+      { "pace" }, { "pace", "k" }, { "pace", "k", { most = 1, now = 0 } }, { "pace", "k", { most = 0, now = 0, within = 0 } },
+      { "pace", "k", { most = 1, now = 0, within = -1 } }, { "pace", "k", { most = 1, now = 0, within = 0, wait = 1 } },
     }
     for i, mistake in ipairs(mistakes) do
       it(("raises for mistake %d of %s"):format(i, mistake[1]), function()

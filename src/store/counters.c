@@ -14,7 +14,7 @@ bool counter_name_fits(struct bytes name) {
 }
 
 static bool no_counters(struct err *e) {
-  return err_set(e, KIND_store, "what stands under the key is no set of counters");
+  return err_set(e, KIND_store, "the value under the key is not a set of counters");
 }
 
 static bool take_total(struct bytes text, int64_t *total) {

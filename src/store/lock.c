@@ -43,7 +43,7 @@ bool lock_is_ours(const struct lock *l) {
 static enum lock_result lock_now(struct lock *l, const char *path, struct err *e) {
   if (flock(l->fd, LOCK_EX | LOCK_NB) == 0) return LOCK_TAKEN;
   if (errno != EWOULDBLOCK) return file_fail(e, "lock", path, errno), LOCK_FAILED;
-  err_set(e, KIND_busy, "'%s' is locked by somebody else", strrchr(path, '/') + 1);
+  err_set(e, KIND_busy, "'%s' is locked by another process", strrchr(path, '/') + 1);
   return LOCK_HELD;
 }
 

@@ -58,7 +58,7 @@ static bool look(struct store *s, struct bytes key, struct found *f, bool writin
   return done;
 }
 
-/* The first word of the key tells the owner what was lost. */
+/* The first word of the key says which kind of record was lost. */
 static void say_damaged(struct store *s, struct bytes key) {
   size_t size = 0;
   while (size < key.size && size < 40 && key.data[size] != '/') size++;

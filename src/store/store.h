@@ -2,7 +2,7 @@
  *
  * A file per key, named by the key's digest. What must last is written beside its place, synced and renamed
  * over it; what need not is written over its old record, which costs a fiftieth: a reader that meets it half
- * written reads again under the lock. Changes are ordered by a lock on one file, held for some
+ * written reads again under the lock. A lock on one file orders changes; it is kept for some
  * microseconds and never during a sync. A record's generation counts on from the one before; a new record's
  * counts on from a number in the lock's file, which is beyond those of all records that were removed. A lease
  * is a lock on a file of its own with its fence in it. Nothing here waits: STORE_AGAIN says that another
@@ -21,7 +21,7 @@ enum store_result {
   STORE_DONE,
   STORE_ABSENT,
   STORE_AGAIN,  /* nothing was changed: call again in a moment */
-  STORE_FAILED, /* e says why: KIND_store, KIND_conflict, KIND_busy for a lease that is held */
+  STORE_FAILED, /* e says why: KIND_store, KIND_conflict, KIND_busy for a lease of another process */
 };
 
 struct store {

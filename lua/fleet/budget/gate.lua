@@ -66,28 +66,28 @@ end
 
 local function too_long(call, seconds)
   call.context.measure { name = "pace", class = call.row.billing, result = "refused" }
-  local text = "the rate limit for %s calls leaves no turn for %.0f s, and the call's time ends before"
+  local text = "the rate limit for %s calls is used up for %.0f s, and the call's time ends before"
   return nil, "rate_limited", string.format(text, call.row.billing, math.ceil(seconds)), { retry_after = seconds, paced = true }
 end
 
---- Asks for the turn of a call and counts its first attempt, without waiting: both leave with what the call asks the store next.
+--- Takes a token of the rate limit and counts the first attempt, without waiting: both leave with what the call asks the store next.
 function M.ask(call)
   local context, class = call.context, call.row.billing
   if class == "free" then return end
   local _, wall = tasks.loop.clock()
   local asked = {}
   if context.pacer then
-    asked.turn = pacing.ask(context.pacer, class, call.id, tasks.steady(), call.deadline - tasks.real(), true)
+    asked.pace = pacing.ask(context.pacer, class, call.id, tasks.steady(), call.deadline - tasks.real(), true)
   end
   if context.config.budgets then asked.entry = count.ask(context.meter, class, vin_of(call), wall, true) end
   call.asked = asked
 end
 
---- Waits for what was asked. Returns true, with call.pause where the turn comes later; or nil, kind, message, facts, at once, where
+--- Waits for what was asked. Returns true, with call.pause where the call starts later; or nil, kind, message, facts, at once, where
 --- the time would not suffice or a budget forbids the call.
 function M.cleared(call)
   local asked = call.asked
-  local seconds = asked.turn and asked.turn() or 0 -- a store that fails: the service's own limit decides
+  local seconds = asked.pace and asked.pace() or 0 -- a store that fails: the service's own limit decides
   if seconds > 0 and seconds > call.deadline - tasks.real() then return too_long(call, seconds) end
   if asked.entry then
     local entry, kind, message, facts = judged(call, asked.entry)
@@ -101,7 +101,7 @@ function M.cleared(call)
   return true
 end
 
---- Waits for the turn, of which `cleared` said that it comes later.
+--- Waits for the pause that `cleared` set.
 function M.wait(call)
   local seconds = call.pause
   call.pause = nil

@@ -1,7 +1,7 @@
 -- Rate limits kept before the service says 429: a bucket for each account, vehicle and class, in the store.
 --
 -- The service limits calls by device and account (doc/protocol.md#rate-limits), so that vehicles do not wait for each other, nor
--- do accounts. A call whose turn comes within its time waits for it; any other ends at once and says how long.
+-- do accounts. A call that may start within its time waits; any other ends at once and says how long.
 
 local prices = require "fleet.budget.prices"
 
@@ -22,12 +22,12 @@ local function key_of(pacer, class, id)
   return "pace/" .. pacer.account .. "/" .. class .. "/" .. (id or "-")
 end
 
---- Asks for the turn of a call; more: something follows that takes the question along. Returns what gives the seconds until it, which is
---- taken unless they are more than `left`, or nil, err; nil where nothing limits it.
+--- Takes a token for a call, unless it comes later than `left` seconds. more: another question of the store follows at once. Returns a
+--- function that gives the seconds until the call may start, or nil, err; nil where nothing limits it.
 function M.ask(pacer, class, id, now, left, more)
   local most = most_of(pacer, class)
   if not most then return nil end
-  return pacer.store():begin("turn", key_of(pacer, class, id), { most = most, now = now, within = left }, nil, more)
+  return pacer.store():begin("pace", key_of(pacer, class, id), { most = most, now = now, within = left }, nil, more)
 end
 
 --- After a 429: seconds of its Retry-After or nil, most: of its ratelimit-limit or nil. It does not wait.
@@ -35,7 +35,7 @@ function M.refused(pacer, class, id, now, seconds, named)
   local most = most_of(pacer, class)
   if not most then return end
   local step = { most = most, now = now, rest = seconds or default_rest, named = named }
-  pacer.store():begin("turn", key_of(pacer, class, id), step)
+  pacer.store():begin("pace", key_of(pacer, class, id), step)
 end
 
 return M

@@ -74,17 +74,17 @@ function M.add(key, amounts, options)
   end
 end
 
-local turn_members = { most = true, now = true, within = true, rest = true, named = true }
+local pace_members = { most = true, now = true, within = true, rest = true, named = true }
 
-function M.turn(key, step)
-  check_key("turn", key)
-  if type(step) ~= "table" then bad("turn", 2, "a table expected, got %s", type(step)) end
+function M.pace(key, step)
+  check_key("pace", key)
+  if type(step) ~= "table" then bad("pace", 2, "a table expected, got %s", type(step)) end
   for name, value in pairs(step) do
-    if not turn_members[name] then bad("turn", 2, "unknown member '%s'", tostring(name)) end
-    if not is_count(value) then bad("turn", 2, "member '%s': a number from 0 on expected", name) end
+    if not pace_members[name] then bad("pace", 2, "unknown member '%s'", tostring(name)) end
+    if not is_count(value) then bad("pace", 2, "member '%s': a number from 0 on expected", name) end
   end
   if not (step.now and (step.most or 0) > 0 and (step.within or step.rest)) then
-    bad("turn", 2, "most above 0, now, and within or rest expected")
+    bad("pace", 2, "most above 0, now, and within or rest expected")
   end
 end
 

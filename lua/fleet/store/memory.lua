@@ -90,8 +90,8 @@ function Memory.reserve(_, key)
 end
 
 function Memory.lease(self, key, ttl)
-  local held, now = self.leases[key], self.clock()
-  if held and held.ends > now then return errors.failure("busy", "another process holds the lease") end
+  local current_lease, now = self.leases[key], self.clock()
+  if current_lease and current_lease.ends > now then return errors.failure("busy", "another process holds the lease") end
   local fence = (self.fences[key] or 0) + 1
   self.fences[key] = fence
   local lease = setmetatable({ key = key, fence = fence, ttl = ttl, ends = now + ttl, store = self }, Lease)

@@ -31,21 +31,21 @@ end
 -- seconds until the key expires, from now. Returns the totals of these names, or nil, err, kind. Empty amounts change nothing and
 -- return the totals of all names.
 --
--- turn(key, step) takes a token from the token bucket of a key, which all processes share. step.most: calls a minute; now: UTC seconds,
+-- pace(key, step) takes a token from the token bucket of a key, which all processes share. step.most: calls a minute; now: UTC seconds,
 -- ignored by a store with its own clock; within: seconds. Returns the seconds until the call may start, or nil, err, kind. When they
 -- exceed within, no token is taken. step.rest blocks the bucket for so many seconds; named: the limit that the service named, or nil.
 
 local no_options = {}
 
 -- Methods that a store may leave out.
-local stand_in = { turn = bucket.step }
+local fallbacks = { pace = bucket.step }
 
 for method, check in pairs(arguments) do
   Store[method] = function(store, key, value, options)
     local acts, err, kind = acts_of(store, method)
     check(key, value, options)
     if not acts then return nil, err, kind end
-    return (acts[method] or stand_in[method])(acts, key, value, options or no_options)
+    return (acts[method] or fallbacks[method])(acts, key, value, options or no_options)
   end
 end
 
@@ -54,7 +54,7 @@ local function known(...)
   return function() return value, err, kind end
 end
 
---- Starts `add` or `turn` and returns a function that waits for its result. The operation runs even if that function is never called.
+--- Starts `add` or `pace` and returns a function that waits for its result. The operation runs even if that function is never called.
 --- more: another call of this store follows at once, so that both can leave in one write.
 function Store.begin(store, method, key, value, options, more)
   local acts, err, kind = acts_of(store, "begin")

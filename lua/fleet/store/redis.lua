@@ -19,14 +19,14 @@ local failure, unpack = errors.failure, compat.unpack
 local largest = 1048576
 local defaults = {
   prefix = "fleet/", replicas = 0,
-  settle = 2, -- seconds in which those who held leases take them again, when Redis came back without its data
+  settle = 2, -- seconds in which the owners of leases take them again, after Redis came back without its data
 }
 local snapshot_seconds = 1 -- for which what a lease brought with it is taken for what is stored
 
 local refusals = {
   lease = { "conflict", "another process has the lease now" },
   generation = { "conflict", "another process wrote the key" },
-  counters = { "store", "what stands under the key is no set of counters" },
+  counters = { "store", "the value under the key is not a set of counters" },
   busy = { "busy", "another process holds the lease" },
 }
 
@@ -194,7 +194,7 @@ local function is_quiet(self)
   local ready, err, kind = self.link:ready()
   if not ready then return nil, err, kind end
   if async.real() >= self.link.quiet_until then return true end
-  return failure("busy", "Redis has just begun without data: processes that held leases take them again first")
+  return failure("busy", "Redis has just started without data: the owners of leases take them again first")
 end
 
 function Redis.lease(self, key, ttl)
@@ -349,10 +349,10 @@ local function seconds_of(text)
 end
 
 --- By the server's clock: those of many machines need not agree.
-function begins.turn(self, key, step)
+function begins.pace(self, key, step)
   local named = step.named and step.named >= 1 and text_of(step.named * 1000) or ""
   return {
-    scripts.turn, script_key(self, key), moved(self), text_of(step.most * 1000), step.rest and "" or milliseconds(step.within),
+    scripts.pace, script_key(self, key), moved(self), text_of(step.most * 1000), step.rest and "" or milliseconds(step.within),
     step.rest and milliseconds(step.rest) or "", named,
   }, seconds_of
 end

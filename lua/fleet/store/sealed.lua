@@ -112,8 +112,8 @@ function Sealed.lease(self, key, ttl)
   return self.inner:lease(key, ttl)
 end
 
--- What sealing has no part in. Counts and rate limits are no secrets.
-for _, method in ipairs { "add", "turn", "begin", "flush", "due", "shared", "findings", "close" } do
+-- Methods that sealing does not change: counts and rate limits are no secrets.
+for _, method in ipairs { "add", "pace", "begin", "flush", "due", "shared", "findings", "close" } do
   Sealed[method] = function(self, ...) return self.inner[method](self.inner, ...) end
 end
 

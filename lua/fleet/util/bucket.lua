@@ -1,7 +1,7 @@
 -- A token bucket as text in the store, and the one decision on it: when may the next call go?
 --
--- Nothing here reads a clock or waits. A call that must wait has its turn reserved: the level goes below zero, and whoever comes
--- next waits longer, so that all that wait go in the order in which they came, from whatever process. `at` in the future is a rest
+-- Nothing here reads a clock or waits. A call that must wait reserves its token: the level goes below zero, and the next call
+-- waits longer, so that calls of all processes start in the order in which they came. `at` in the future is a rest
 -- that the service asked for, of `rest` seconds at most: more of it is another process's clock.
 
 local M = {}
@@ -36,7 +36,7 @@ local function filled(state, now)
   return { level = level, at = at, most = state.most, rest = rest }
 end
 
---- Takes one turn. Returns the state after it and the seconds until the turn comes: 0 where it has come.
+--- Takes one token. Returns the state after it and the seconds until the call may start.
 function M.take(state, now)
   local after = filled(state, now)
   after.level = after.level - 1
@@ -72,7 +72,7 @@ local function changed(state, step)
   return after, wait
 end
 
---- Does a step (of store:turn) in a store that only compares: reads, decides and writes, again after each conflict. acts: with get and
+--- Does a step (of store:pace) in a store that only compares: reads, decides and writes, again after each conflict. acts: with get and
 --- put. Returns the seconds, or nil, err, kind.
 function M.step(acts, key, step)
   for _ = 1, most_tries do

@@ -39,8 +39,8 @@ end
 
 local function durability(settings, place)
   if not settings.appendonly then
-    return { name = "store durability", message = "the server does not tell its settings (CONFIG GET is not allowed)",
-      fix = "ask whoever runs it for appendonly yes, appendfsync always" }
+    return { name = "store durability", message = "the server does not show its settings (CONFIG GET is not allowed)",
+      fix = "ask the operator of the server for appendonly yes, appendfsync always" }
   end
   local lost = loss(settings)
   if not lost then return { name = "store durability", ok = true, message = "each write is on the disk before it is answered" } end

@@ -96,7 +96,7 @@ local function refused(self, err)
   fail_all(self, err)
 end
 
--- Whatever makes something may run a finaliser of the host's, which may close the store in the middle of what is done here.
+-- Allocating may run a finaliser of the host that closes the store between two steps.
 function Link.closed_error()
   return errors.new("closed", "the store is closed")
 end

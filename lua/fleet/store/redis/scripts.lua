@@ -223,8 +223,9 @@ end
 return totals
 ]]
 
--- most, within, rest, named (thousandths of a call, milliseconds) -> milliseconds until the turn. The bucket is that of util/bucket.lua.
-texts.turn = [[
+-- most, within, rest, named (thousandths of a call, milliseconds) -> milliseconds until the call may start. The bucket is that of
+-- util/bucket.lua.
+texts.pace = [[
 local r = redis.call('HMGET', key, 'v', 'g', 'e')
 local most, within, rest, named = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local level, at, kept = string.match(current(r[2], r[3]) ~= 0 and r[1] or '', '^(%-?%d+) (%d+) (%d+)$')
@@ -253,8 +254,8 @@ return whole(wait)
 local handshake = [[
 local time, key, run = redis.call('TIME'), KEYS[1], ''
 local micro = string.format('%.0f', time[1] * 1000000 + time[2])
-local told = redis.pcall('INFO', 'server')
-if type(told) == 'string' then run = string.match(told, 'run_id:(%w+)') or '' end
+local info = redis.pcall('INFO', 'server')
+if type(info) == 'string' then run = string.match(info, 'run_id:(%w+)') or '' end
 redis.call('HSETNX', key, 'data', micro)
 if redis.call('HGET', key, 'run') ~= run then redis.call('HSET', key, 'run', run, 'met', micro) end
 return { micro, redis.call('HGET', key, 'data'), redis.call('HGET', key, 'met') }
@@ -306,7 +307,7 @@ end
 
 -- By script: the words of its refusals, then what it gives.
 local answers = {
-  get = { is_found }, restore = { is_found }, turn = { is_digits }, renew = { is_one, lease = true }, release = { is_one },
+  get = { is_found }, restore = { is_found }, pace = { is_digits }, renew = { is_one, lease = true }, release = { is_one },
   resume = { is_one }, reserve = { is_one }, unreserve = { is_one }, delete = { is_one, generation = true },
   put = { function(value) return is_number(value) and value > 0 end, lease = true, generation = true },
   lease = {
