@@ -239,7 +239,7 @@ static int l_timeout(lua_State *L) {
   return 1;
 }
 
-/* loop:cancel(promise): its request finishes as cancelled and is taken as usual. */
+/* loop:cancel(promise): its request finishes as cancelled and is taken like any other. */
 static int l_cancel(lua_State *L) {
   struct loop *l = check_loop(L);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -261,8 +261,8 @@ static int l_forked(lua_State *L) {
 
 /* ---- sleeping ----
  *
- * Promises that a time wakes. The heap knows them by a key; they stand in a user value of the loop. What the
- * time is says Lua: a simulator's may run faster. */
+ * Promises that a time wakes. The heap knows them by a key; they are in a user value of the loop. Lua gives
+ * the time: a simulator's may run faster. */
 
 /* loop:sleep(promise, at) */
 static int l_sleep(lua_State *L) {
@@ -447,7 +447,7 @@ static bool flag_field(lua_State *L, int index, const char *name) {
 
 /* ---- the settings of connections, read once for many requests ---- */
 
-struct settings { /* texts stand in a table of its own, a user value */
+struct settings { /* texts are in a table of its own, a user value */
   double connect_timeout;
   size_t max_response;
   bool http2;

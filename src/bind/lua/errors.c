@@ -25,7 +25,7 @@ static int l_err_concat(lua_State *L) {
   return 1;
 }
 
-/* err.help: where cause and cure of its kind stand. */
+/* err.help: the command that explains its kind. */
 static int l_err_index(lua_State *L) {
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (lua_type(L, 1) != LUA_TTABLE || strcmp(name, "help") != 0) return 0;

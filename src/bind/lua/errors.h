@@ -1,7 +1,7 @@
 /* How a binding says no: what the world refuses is returned, what the caller got wrong is raised.
  *
  * A raise names the line of the caller's own code: the first Lua function on the stack that is no part of
- * this library, however many of the library's functions stand between.
+ * this library, however many of the library's functions are between.
  */
 #ifndef FLEET_BIND_ERRORS_H
 #define FLEET_BIND_ERRORS_H

@@ -142,9 +142,10 @@ static void take_point(lua_State *L) {
   lua_pcall(L, 0, 0, 0);
 }
 
-/* Replaces the text at the top by what it says; false: it is gone. The "C" locale first. Where somebody made
- * an instance under another locale that fails for fractions: then the point is taken anew from the locale
- * that the host has now, which is what the host's own use of the library needs, too. */
+/* Replaces the text at the top by its value; false: it is popped. First under the "C" locale. Where another
+ * module made an instance of lua-cjson under another locale, that fails for fractions: then lua-cjson reads
+ * the decimal point again from the locale that the host has now, which the host's own use of it needs, too.
+ */
 static bool decode(lua_State *L, const struct reader *r) {
   bool done = decode_protected(L, r->c_numeric) == LUA_OK;
   if (!done) {

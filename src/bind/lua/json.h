@@ -16,7 +16,7 @@
 bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e);
 
 /* Appends the value at index. Tables with elements are lists; an empty table is an object unless the member's
- * name stands in lists (space separated). Members are sorted. Raises for what JSON cannot say, naming where.
+ * name is one of the words in lists. Members are sorted. Raises for what JSON cannot say, naming where.
  */
 void json_encode(lua_State *L, int index, struct buf *out, const char *lists);
 

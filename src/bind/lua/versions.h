@@ -11,7 +11,8 @@
 
 #include "bind/lua/weak.h"
 
-/* Raises unless the Lua that runs is the one of the build; every opener calls it first, by the usual name. */
+/* Raises unless the Lua that runs is the one of the build; every opener calls it first, as luaL_checkversion.
+ */
 void check_lua(lua_State *L);
 #undef luaL_checkversion
 #define luaL_checkversion check_lua
@@ -22,7 +23,7 @@ void check_lua(lua_State *L);
 
 #if LUA_VERSION_NUM < 504
 
-/* The user values stand in one table, which is made with their places: setting one takes no memory. */
+/* The user values are in one preallocated table: setting one takes no memory. */
 void *compat_newuserdatauv(lua_State *L, size_t size, int user_values);
 int compat_getiuservalue(lua_State *L, int index, int n);
 int compat_setiuservalue(lua_State *L, int index, int n);
