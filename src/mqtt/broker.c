@@ -98,7 +98,7 @@ static struct event *event_new(struct broker *b, enum broker_event type, int num
   return event;
 }
 
-static void tell(struct broker *b, enum broker_event type, int number) {
+static void report(struct broker *b, enum broker_event type, int number) {
   struct event *event = event_new(b, type, number);
   if (event) enqueue(b, event);
 }
@@ -108,7 +108,7 @@ static void on_connect(struct mosquitto *handle, void *object, int code) {
   (void)handle;
   b->confirmed = code == 0;
   if (code == 0)
-    tell(b, EVENT_CONNECTED, 0);
+    report(b, EVENT_CONNECTED, 0);
   else
     end(b, code == 4 || code == 5 ? KIND_auth : KIND_network, mosquitto_connack_string(code));
 }
@@ -155,13 +155,13 @@ static void on_publish(struct mosquitto *handle, void *object, int mid) {
   struct broker *b = object;
   (void)handle;
   if (b->unconfirmed > 0) b->unconfirmed--;
-  tell(b, EVENT_PUBLISHED, mid);
+  report(b, EVENT_PUBLISHED, mid);
 }
 
 static void on_subscribe(struct mosquitto *handle, void *object, int mid, int count, const int *granted) {
   struct broker *b = object;
   (void)handle;
-  tell(b, EVENT_SUBSCRIBED, count > 0 && granted[0] <= 2 ? mid : 0);
+  report(b, EVENT_SUBSCRIBED, count > 0 && granted[0] <= 2 ? mid : 0);
 }
 
 static void on_log(struct mosquitto *handle, void *object, int level, const char *text) {

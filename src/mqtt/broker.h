@@ -1,6 +1,6 @@
 /* One connection to an MQTT broker, through libmosquitto, without threads and without waiting.
  *
- * A connection lives once: when it ends, for whatever reason, it stays ended, and the caller makes another.
+ * A connection lives once: when it ends, for any reason, it stays ended, and the caller makes another.
  * So nothing of a former connection is sent again by the library, and a new socket is a new object. The
  * library's callbacks only put events into our own queue, because the code that takes events may raise.
  * What arrives faster than it is taken is bounded. No Lua here.
@@ -59,7 +59,7 @@ struct addresses {
   char text[MOST_ADDRESSES][64];
 };
 
-/* The system looks the name up, which may take its time. false: then e tells. */
+/* The system looks the name up, which may take its time. false: e says why. */
 bool broker_addresses(const char *host, struct addresses *found, struct err *e);
 
 /* Begins to connect. */
@@ -72,7 +72,7 @@ bool broker_forked(const struct broker *b);
 void broker_ready(struct broker *b, bool readable, bool writable);
 void broker_tick(struct broker *b); /* once a second or so: keepalive and its limits */
 
-/* The message id, 0 where the queue is full or the connection has ended: then e tells. */
+/* The message id, 0 where the queue is full or the connection has ended: e says why. */
 int broker_publish(struct broker *b, const char *topic, struct bytes payload, bool retained, struct err *e);
 bool broker_subscribe(struct broker *b, const char *topic, struct err *e);
 void broker_disconnect(

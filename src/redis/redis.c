@@ -7,7 +7,7 @@
 
 enum {
   PIECE = 16384,     /* bytes read at once */
-  PIECES = 16,       /* per step: others have their turn */
+  PIECES = 16,       /* per step: then other descriptors are served */
   MOST_WORDS = 1024, /* of a command */
   LARGEST_COMMAND = 4 * 1024 * 1024,
 };
@@ -134,7 +134,7 @@ static int l_step(lua_State *L) {
 
 /* A reply that is being turned into Lua values. That may run a finaliser of the host's, which may close the
  * connection, or wait for an answer and take replies itself: then it gets this one, for they are matched by
- * their order, and whoever was interrupted takes the next. */
+ * their order, and the interrupted call takes the next. */
 struct taken {
   redisReply *reply;
 };
@@ -145,8 +145,8 @@ static void release_taken(void *object) {
 
 static const struct box_type taken_type = {"fleet.redis.reply", release_taken, NULL, NULL};
 
-/* Pushes the box of the next reply; NULL where there is none. made: here, so that nobody else looks at it
- * when it is given back. */
+/* Pushes the box of the next reply; NULL where there is none. made: by this call,
+ * which gives it back alone. */
 static struct taken *push_next(lua_State *L, struct connection *c, bool *made, struct err *e) {
   struct taken *t = c->current ? NULL : box_new(L, &taken_type, sizeof *t, 0);
   *made = t && box_is_open(L, 1) && !c->current;

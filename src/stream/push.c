@@ -8,7 +8,7 @@
 
 enum {
   MOST_SIGNALS = 1024, /* of a message, and alerts, errors, audiences; vehicles have fewer than 300 fields */
-  SEEN = 512,          /* field numbers whose first signal is told apart from a second one */
+  SEEN = 512,          /* field numbers whose first signal is distinguished from a second one */
 };
 
 /* ---- values ---- */

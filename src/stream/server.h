@@ -76,7 +76,7 @@ struct stream_server {
  * in; takes the listener over. For viewers client_ca is empty, and the others where there is no TLS. */
 bool stream_server_open(struct stream_server *r, struct bytes certificate, struct bytes key,
                         struct bytes client_ca, struct err *e);
-/* Other certificates for connections that come from now on; those that stand go on. On failure nothing has
+/* Other certificates for connections that come from now on; open ones go on. On failure nothing has
  * changed. */
 bool stream_server_renew(struct stream_server *r, struct bytes certificate, struct bytes key,
                          struct bytes client_ca, struct err *e);
