@@ -101,8 +101,8 @@ end
 function M.submit(method, request, ...)
   local opened, promise = open(), M.promise(false)
   if type(request) == "table" and request.promise == false then request.promise = promise end
-  local begun, err, kind = opened[method](opened, promise, request, ...)
-  return begun and promise, err, kind
+  local sent, err, kind = opened[method](opened, promise, request, ...)
+  return sent and promise, err, kind
 end
 
 --- Ends the request of a promise; it comes back as cancelled.
@@ -257,7 +257,7 @@ function loop.dirty()
   return loop.timeout() == 0
 end
 
---- The one descriptor to wait for; the same integer for the life of the loop. Waiting for it alone is enough: whatever gives
+--- The one descriptor to wait for; the same integer for the life of the loop. Waiting for it alone is enough: everything that gives
 --- step something to do makes it readable.
 function loop.fd()
   local fd = open():fd()

@@ -22,7 +22,7 @@ function pauses:left()
   return self.deadline - (self.clock())
 end
 
---- Sleeps, not beyond the deadline, and tells whether to look again: false when nothing was left.
+--- Sleeps, not beyond the deadline, and returns whether to look again: false when no time is left.
 function pauses:again()
   local left = self:left()
   if left <= 0 then return false end

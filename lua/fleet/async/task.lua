@@ -136,7 +136,7 @@ function task_mt.__tostring(task)
   return "fleet.task (" .. (task.label and task.label .. ", " or "") .. task.state .. ")"
 end
 
--- Allocates nothing: the tasks that wait for this one are woken whatever happens.
+-- Allocates nothing: the tasks that wait for this one are always woken.
 local function finish(task, ok, failure)
   if task.generation == scheduler.generation then alive = alive - 1 end
   task.state, task.failure = ok and "done" or "failed", failure
@@ -160,7 +160,7 @@ local function body(task)
   task.results = pack(task.call.fn(unpack(task.call, 1, task.call.n)))
 end
 
-local foreign_yield = "a task yielded to nobody, and would wait for ever: coroutine.yield and a host's waits belong outside of tasks"
+local foreign_yield = "a task yielded outside of fleet's waits, and would wait for ever: coroutine.yield and a host's waits belong outside of tasks"
 
 local unwinds = 100 -- of one task: a host's wait may yield until it has what it waits for
 
@@ -251,7 +251,7 @@ task_methods.close = task_methods.cancel
 task_mt.__close = task_methods.cancel
 
 local iterating, most_iterating = 0, 20 -- in Lua 5.1, which has 200 calls of C functions inside each other
-local too_many = "more than %d tasks stand in a for loop over pages at once, which Lua 5.1 cannot carry: use list:collect()"
+local too_many = "more than %d tasks are in a for loop over pages at once, which Lua 5.1 cannot carry: use list:collect()"
 
 local function tick_until_ended(task, caller)
   while task.state == "running" do

@@ -20,7 +20,7 @@ local function is_billed(call, reply, err, value)
   return reply ~= nil and reply:sent() and call.row.billing ~= "specs"
 end
 
---- Tells what became of an attempt. entry: of `admit`, or nil.
+--- Notes how an attempt ended. entry: of `admit`, or nil.
 function M.charge(call, entry, reply, err, value, wall)
   local meter = call.context.meter
   local billed = is_billed(call, reply, err, value)

@@ -3,7 +3,7 @@
 -- Two ways lead there. Where no budget asks, a call is one addition in memory, written at most every second and at close; where
 -- many vehicles are to be written, the calls that end then write a few of them each, so that none holds up the loop for all.
 -- Where one asks, the call is counted before it is sent, in one step that every process sees: two that send at once cannot
--- both take the last one. What turns out not to be billed is taken back.
+-- both take the last one. An attempt that is not billed is taken back.
 --
 -- Keys: count/<account>/<month> and count/<account>/<month>/<vin>, with a counter per class for the month ("data") and one for each
 -- day ("data/22"); count/<account>/<month>/vehicles/<digit> names the vehicles that were counted.
@@ -155,7 +155,7 @@ end
 -- What waits is what is written from now on, and what is counted meanwhile waits. What could not be written is in it again.
 local function begin_writing(meter)
   collect(meter)
-  if meter.writing then return end -- another task has begun meanwhile
+  if meter.writing then return end -- another task writes meanwhile
   meter.writing, meter.reached, meter.pending = meter.pending, nil, {}
 end
 
@@ -170,7 +170,7 @@ local function write_some(meter, most)
   meter.due = meter.writing ~= nil
 end
 
---- Sends some of what was counted in memory to the store; meter.due tells that there is more. Waits only for what was sent
+--- Sends some of what was counted in memory to the store; meter.due says that there is more. Waits only for what was sent
 --- the time before.
 function M.send(meter)
   if not meter.writing then begin_writing(meter) end
@@ -325,14 +325,14 @@ function M.ask(meter, class, vin, wall, more)
 end
 
 -- The limit of one key that the call is beyond, with the key's totals, and the store's failure.
-local function look(meter, entry, one, forced, tell)
+local function look(meter, entry, one, forced, warn)
   local totals, err = one.answer()
   if not totals then return nil, nil, err end
   local beyond, warned = limits.judge(one.limits, totals, one.period.suffix, meter.prices, entry.class)
   if beyond and not forced then return beyond, totals end
   if one.period ~= entry.period then return end
   entry.counted[one.scope] = true
-  for _, limit in ipairs(warned) do tell(facts_of(meter, entry, one, limit, totals)) end
+  for _, limit in ipairs(warned) do warn(facts_of(meter, entry, one, limit, totals)) end
 end
 
 -- Totals without this call.
@@ -343,12 +343,12 @@ local function without(totals, entry, one)
   return rest
 end
 
---- Whether the call may be sent. forced: whatever the limits say. Returns the entry, for `charge`; or nil and
+--- Whether the call may be sent. forced: also beyond the limits. Returns the entry, for `charge`; or nil and
 --- { limit =, scope =, period =, most =, spent =, calls = { class = n }, resets_at = } of the limit that forbids it; or nil, nil, err
---- where it could not be counted. tell(facts) is called for a limit of which the warning's share is used up.
-function M.admit(meter, entry, forced, tell)
+--- where it could not be counted. warn(facts) is called for a limit of which the warning's share is used up.
+function M.admit(meter, entry, forced, warn)
   for _, one in ipairs(entry) do
-    local beyond, totals, err = look(meter, entry, one, forced, tell)
+    local beyond, totals, err = look(meter, entry, one, forced, warn)
     if beyond or err and not forced then
       take_back(meter, entry)
       return nil, beyond and facts_of(meter, entry, one, beyond, without(totals, entry, one)), err
@@ -382,14 +382,14 @@ function M.signals(meter, vin, amount, wall)
   write_in_time(meter, wall)
 end
 
---- Calls tell(facts, vin) once for each limit of which signals use up the warning's share. vin: nil unless the limit is a vehicle's.
-function M.watch_signals(meter, tell)
+--- Calls warn(facts, vin) once for each limit of which signals use up the warning's share. vin: nil unless the limit is a vehicle's.
+function M.watch_signals(meter, warn)
   if not meter.limits then return end
   function meter.signals_written(target, totals, amount, period)
     local scope = target == "" and "account" or is_vin(target) and "vehicle" or string.match(target, "^count%-(%a+)")
     local list = meter.limits[scope] or {}
     for _, limit in ipairs(limits.crossed(list, totals, period.suffix, meter.prices, "signal", amount)) do
-      tell(facts_of(meter, { period = period }, { period = period, scope = scope }, limit, totals), scope == "vehicle" and target or nil)
+      warn(facts_of(meter, { period = period }, { period = period, scope = scope }, limit, totals), scope == "vehicle" and target or nil)
     end
   end
 end

@@ -68,7 +68,7 @@ local function by_vehicle(meter, month)
   return list
 end
 
--- The caps over accounts, which stand under keys of their own.
+-- The caps over accounts, which have keys of their own.
 local function add_caps(meter, list, period)
   for _, one in ipairs(count.limited_keys(meter, nil, period.month)) do
     if one.scope == "key" or one.scope == "application" then

@@ -9,7 +9,7 @@ local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {}
 
-M.audit = on_demand.call("fleet.metrics.audit", "tell")
+M.audit = on_demand.call("fleet.metrics.audit", "notify")
 M.sign_in_needed = on_demand.call("fleet.metrics.alarm", "sign_in_needed")
 M.signed_in = on_demand.call("fleet.metrics.alarm", "signed_in") -- where context.alarmed
 

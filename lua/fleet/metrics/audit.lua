@@ -12,7 +12,7 @@ local function outcome_of(value, err)
 end
 
 --- Calls config.audit after a write has ended. Its errors are ignored.
-function M.tell(call, value, err)
+function M.notify(call, value, err)
   local context, row = call.context, call.row
   local _, wall = tasks.loop.clock()
   local outcome, changed = outcome_of(value, err)

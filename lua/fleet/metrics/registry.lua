@@ -116,7 +116,7 @@ local function digits(value)
   return tonumber(short) == value and short or string.format("%.17g", value)
 end
 
--- Whole numbers without a fraction, others exact, and a point whatever the host's locale says.
+-- Whole numbers without a fraction, others exact, and a point in every locale.
 local function number(value)
   if value ~= value then return "NaN" end
   if value == math.huge or value == -math.huge then return value > 0 and "+Inf" or "-Inf" end

@@ -65,7 +65,7 @@ end
 local admit
 
 -- decided: the admission that let it in. After a reload in between it is decided again: other callers may be allowed now.
--- Every request is answered, whatever is raised.
+-- Every request is answered, also after an error.
 local function serve(self, decided, request, asked, caller, token, digest)
   if self.admission ~= decided then return admit(self, request, asked) end
   local service = self.service

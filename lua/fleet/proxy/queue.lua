@@ -88,7 +88,7 @@ local function waiting_at(place)
   return place.sources and place.sources.count or 0
 end
 
--- Needs memory: what a finaliser turns the loop for meanwhile may take away what is empty, so that it is filled again.
+-- Allocates, and a finaliser may run the loop meanwhile, which removes empty rings: then it is filled again.
 local function add(place, promise, source, caller)
   local ring, list
   repeat

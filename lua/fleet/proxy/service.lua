@@ -142,7 +142,7 @@ local function check_permission(call)
   end
   if caller.vins then
     vins = vins_of(call)
-    if not vins then return replies.error(403, "forbidden", "it cannot be told which vehicles the request is about") end
+    if not vins then return replies.error(403, "forbidden", "the request does not say which vehicles it is about") end
   end
   local allowed, why = callers.allowed(caller, call.row, vins)
   if not allowed then return replies.error(403, "forbidden", why) end

@@ -24,7 +24,7 @@ function M.remember(context, base_url)
   context.store:put("region/" .. context.config.account, base_url, {})
 end
 
---- An address that somebody named, if it may be trusted as one that a 421 names; else nil.
+--- An address from outside, if it may be trusted as one that a 421 names; else nil.
 function M.accepted(context, base_url)
   return type(base_url) == "string" and core.accepted_host(base_url, hosts_of(context)) or nil
 end

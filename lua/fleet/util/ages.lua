@@ -1,4 +1,4 @@
--- Ages and ends that a living process counts, whatever becomes of its wall clock.
+-- Ages and ends that a living process counts, whether or not its wall clock is set.
 --
 -- A wall clock may be set by years while a process runs: a small computer starts in the past, and jumps when the network comes.
 -- What is noted by the wall clock is still aged by the monotonic clock, because each setting of the wall clock is remembered as

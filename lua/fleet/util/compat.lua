@@ -11,8 +11,8 @@ M.close_coroutine = coroutine.close or nothing
 
 -- ---- coroutines of tasks ----
 
--- nginx's Lua module puts coroutines in place of Lua's that belong to one request, and keeps Lua's own beside them. A task goes
--- on in whichever request turns the loop.
+-- nginx's Lua module puts coroutines in place of Lua's that belong to one request, and keeps Lua's own beside them. A task continues
+-- in any request that runs the loop.
 -- luacheck: globals coroutine._create coroutine._resume coroutine._yield coroutine._status
 M.coroutine = coroutine._create and
   { create = coroutine._create, resume = coroutine._resume, yield = coroutine._yield, status = coroutine._status } or coroutine

@@ -1,5 +1,5 @@
 -- Failures and mistakes. What the world refuses is returned as nil, err, kind; what the caller got wrong is raised with
--- the line of the caller's own code, however many of this library's functions stand between.
+-- the line of the caller's own code, however many of this library's functions are between.
 
 local core = require "fleet.core"
 local tables = require "fleet.util.tables"
