@@ -160,7 +160,8 @@ local function body(task)
   task.results = pack(task.call.fn(unpack(task.call, 1, task.call.n)))
 end
 
-local foreign_yield = "a task yielded outside of fleet's waits, and would wait for ever: coroutine.yield and a host's waits belong outside of tasks"
+local foreign_yield = "a task yielded outside of fleet's waits, and would wait for ever: "
+  .. "coroutine.yield and a host's waits belong outside of tasks"
 
 local unwinds = 100 -- of one task: a host's wait may yield until it has what it waits for
 

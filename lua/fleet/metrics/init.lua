@@ -15,7 +15,7 @@ local rows = {
   { name = "fleet_pace_total", kind = "counter", doc = "Calls that waited for their rate limit, and those that could not wait.",
     labels = { "class", "result" } },
   { name = "fleet_pace_seconds_total", kind = "counter", doc = "Seconds waited for rate limits.", labels = { "class" } },
-  { name = "fleet_alarms_total", kind = "counter", doc = "Alarms that an account must be signed in again, by cause.", labels = { "cause" } },
+  { name = "fleet_alarms_total", kind = "counter", doc = "Alarms that an account must sign in again, by cause.", labels = { "cause" } },
 }
 
 local take = {}
