@@ -25,7 +25,8 @@ static bool secret_is_there(const struct token_need *n, struct err *e) {
 
 static bool is_ready(const struct token_need *n, struct err *e) {
   if (n->given)
-    return not_sent(e, KIND_unsupported, "the token was given to fleet.new: the program that gave it refreshes it");
+    return not_sent(e, KIND_unsupported,
+                    "the token was given to fleet.new: the program that gave it refreshes it");
   return n->has_client_id || not_sent(e, KIND_auth, "no token: set client_id, and sign in");
 }
 
