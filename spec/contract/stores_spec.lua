@@ -224,35 +224,35 @@ for _, tried in ipairs(kinds) do
       end
     end)
 
-    it("gives turns of a bucket at its rate, and none that come too late", function()
-      local function turn(within)
+    it("gives tokens of a bucket at its rate, and none that come too late", function()
+      local function pace(within)
         local _, wall = clock.read()
-        return store:turn("pace/a", { most = 3, now = wall, within = within })
+        return store:pace("pace/a", { most = 3, now = wall, within = within })
       end
-      for _ = 1, 3 do assert.equal(0, turn(0)) end
-      assert.near(20, turn(30), 0.2)
-      assert.near(40, turn(30), 0.2) -- too late: it is not taken
-      assert.near(40, turn(50), 0.2)
+      for _ = 1, 3 do assert.equal(0, pace(0)) end
+      assert.near(20, pace(30), 0.2)
+      assert.near(40, pace(30), 0.2) -- too late: it is not taken
+      assert.near(40, pace(50), 0.2)
       clock.advance(20)
-      assert.near(40, turn(1), 0.2)
+      assert.near(40, pace(1), 0.2)
       clock.advance(1000)
-      for _ = 1, 3 do assert.equal(0, turn(0)) end
-      assert.near(20, turn(0), 0.2)
+      for _ = 1, 3 do assert.equal(0, pace(0)) end
+      assert.near(20, pace(0), 0.2)
     end)
 
-    it("gives no turn before the time that a bucket rests, and then at the limit that was named", function()
-      local function turn(more)
+    it("gives no token before the time that a bucket rests, and then at the limit that was named", function()
+      local function pace(more)
         local _, now = clock.read()
         local step = { most = 30, now = now }
         for name, value in pairs(more) do step[name] = value end
-        return store:turn("pace/b", step)
+        return store:pace("pace/b", step)
       end
-      assert.equal(0, turn { within = 0 })
-      assert.is_number(turn { rest = 50, named = 6 })
-      assert.near(50, turn { within = 60 }, 0.2)
-      assert.near(60, turn { within = 1 }, 0.2)
+      assert.equal(0, pace { within = 0 })
+      assert.is_number(pace { rest = 50, named = 6 })
+      assert.near(50, pace { within = 60 }, 0.2)
+      assert.near(60, pace { within = 1 }, 0.2)
       clock.advance(60)
-      assert.near(0, turn { within = 1 }, 0.2)
+      assert.near(0, pace { within = 1 }, 0.2)
       assert.is_truthy((store:get("pace/b")):find("^%-?%d+ %d+ 6000"))
       clock.advance(1000)
       assert.is_nil((store:get("pace/b"))) -- full, which needs no record

@@ -27,7 +27,7 @@ return {
   { scripts, "return value == false and generation == 0 or type(value) == \"string\" and generation > 0", "return true", { own } },
   { scripts, "if deleted ~= 0 and deleted ~= 1 or not is_number(generation) then return false end", "", { own } },
   { scripts, "put = { function(value) return is_number(value) and value > 0 end,", "put = { function() return true end,", { own } },
-  { scripts, "turn = { is_digits },", "turn = { function() return true end },", { own } },
+  { scripts, "pace = { is_digits },", "pace = { function() return true end },", { own } },
   { scripts, "renew = { is_one,", "renew = { function() return true end,", { own } },
   { store, "if not totals[name] then", "if false then", { own } },
   { handshake, "if not scripts.is_handshake(reply) then return nil, no_redis(link) end", "", { own } },

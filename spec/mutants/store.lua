@@ -31,7 +31,7 @@ return {
   { "lua/fleet/store/file.lua", "record and not record.leased", "false", { file, both } },
   { "lua/fleet/store/memory.lua", "if generation and generation ~= found then",
     "if generation and generation < found then", { memory, both } },
-  { "lua/fleet/store/memory.lua", "if held and held.ends > now then", "if held and held.ends >= now then", { memory, both } },
+  { "lua/fleet/store/memory.lua", "current_lease.ends > now", "current_lease.ends >= now", { memory, both } },
   -- clocks
   { "lua/fleet/store/init.lua", "return offset and mono + offset or wall", "return wall", { both } },
   { "lua/fleet/store/init.lua", "self.offset_of[key] = ttl and wall and wall - mono",

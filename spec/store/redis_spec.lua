@@ -446,7 +446,7 @@ describe("an answer that is none of the command's", function()
     delete = function(store) return store:delete("token/a/user") end,
     lease = function(store) return store:lease("token/a/user", 60) end,
     add = function(store) return store:add("count/x", { data = 1 }) end,
-    turn = function(store) return store:turn("pace/x", { most = 5, now = 1, within = 5 }) end,
+    pace = function(store) return store:pace("pace/x", { most = 5, now = 1, within = 5 }) end,
     reserve = function(store) return store:reserve("token/a/user", 100) end,
   }
   local right = { put = "number", add = "no_list" } -- a list of no totals may be answered, but lacks the one that was asked for
