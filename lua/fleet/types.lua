@@ -2408,7 +2408,7 @@ function session:counter() end
 ---@return number seconds since the vehicle last confirmed the session, authenticated
 function session:age() end
 
----@return boolean seen whether somebody else was seen to draw counters with the key
+---@return boolean seen whether another process was seen to draw counters with the key
 function session:shared() end
 
 ---Passes over so many counters.
