@@ -143,11 +143,10 @@ local function of_entity(bridge, thing, suffix, request)
   if row.act then return { name = row.name, act = row.act, row = row, value = request.value } end
   local call, why = values.call(row, request.value or "")
   if not call then return nil, why end
-  call.needed = row.when and row.when[request.value]
+  if call.instead and not bridge.config.allowed(call.name) then call = call.instead end
   if not bridge.config.allowed(call.name) then
     return nil, "'" .. call.name .. "' is not among the bridge's 'commands'", "not_allowed"
   end
-  call.row = row
   return call
 end
 
@@ -226,6 +225,7 @@ end
 -- What a message gives as parameters must not come where a call without parameters has its options.
 local function send(thing, call, wake)
   local handle, options = thing.handle, { wake = wake or nil, force = call.force }
+  if call.once then options.idempotent = false end
   if next(options) == nil then options = nil end
   local method = handle[rows.by_name[call.name].method]
   local ok, result, err
@@ -254,17 +254,25 @@ local function outcome_of(bridge, request, result, err)
   })
 end
 
--- After an unknown outcome the state is unknown, until a look says more.
-local function settle(bridge, thing, call, request, err)
-  local topic = call.row and call.becomes and discovery.state_topic(bridge.config, thing, call.row)
-  if topic then things.tell(bridge, thing, topic, nil) end
-  local shown = thing.handle:settle(err)
-  if shown == nil then return end
-  if topic then things.tell(bridge, thing, topic, shown and call.becomes or values.text(call.row, thing.data)) end
-  return answer(bridge, request, { outcome = shown and "done" or "not_done", changed = shown, settled = true })
+-- The state after a command that changed nothing: what was shown before it, or what was read since.
+-- before: { shown =, at = }.
+local function not_changed(thing, call, before)
+  local read_at = thing.at[values.section(call.row)]
+  if read_at and read_at > before.at then return values.text(call.row, thing.data) end
+  return before.shown
 end
 
-local function after(bridge, thing, call, request, result, err)
+-- After an unknown outcome the state is unknown, until a look says more.
+local function settle(bridge, thing, call, request, err, before)
+  local topic = call.row and call.becomes and discovery.state_topic(bridge.config, thing, call.row)
+  if topic then things.tell(bridge, thing, topic, nil) end
+  local is_done = thing.handle:settle(err)
+  if is_done == nil then return end
+  if topic then things.tell(bridge, thing, topic, is_done and call.becomes or not_changed(thing, call, before)) end
+  return answer(bridge, request, { outcome = is_done and "done" or "not_done", changed = is_done, settled = true })
+end
+
+local function after(bridge, thing, call, request, result, err, before)
   local topic = call.row and call.becomes and discovery.state_topic(bridge.config, thing, call.row)
   if topic then thing.held[topic] = bridge.now() end
   local answered = outcome_of(bridge, request, result, err)
@@ -273,10 +281,10 @@ local function after(bridge, thing, call, request, result, err)
   if result then return bridge.look_soon(thing) end
   if err.kind == "asleep" or err.kind == "offline" then bridge.rouse "list" end
   if err.outcome ~= "unknown" then
-    if topic then things.tell_known(bridge, thing, call.row) end
+    if topic then things.tell(bridge, thing, topic, not_changed(thing, call, before)) end
     return
   end
-  local settled = settle(bridge, thing, call, request, err)
+  local settled = settle(bridge, thing, call, request, err, before)
   if not settled then return end
   requests.finish(bridge.context, thing.id, request, settled)
   report(bridge, request, settled)
@@ -287,14 +295,31 @@ local function may_wake(bridge, request)
   return request.wake == true and bridge.config.wake or bridge.config.wake == "always"
 end
 
+-- Why a call that needs a known state must not be sent, or nil.
+local function not_known(call, shown)
+  if not call.needed or shown == call.needed then return nil end
+  return string.format("'%s' is not known to be %s", call.row.label, call.needed)
+end
+
+-- Sends the call, or, where the car does not support it, the call that replaces it. shown: what the entity showed before.
+local function send_either(bridge, thing, call, request, shown)
+  local result, err = send(thing, call, may_wake(bridge, request))
+  local instead = call.instead
+  if result or not instead or err.kind ~= "unsupported" or err.outcome == "unknown" then return result, err end
+  if not bridge.config.allowed(instead.name) then return nil, err end
+  local unknown = not_known(instead, shown)
+  if unknown then return nil, { kind = "not_known", outcome = "not_sent", message = unknown } end
+  request.command = instead.name
+  return send(thing, instead, may_wake(bridge, request))
+end
+
 local function carry_out(bridge, thing, call, request)
   if bridge.stopped then return refuse_new(bridge, request, "the bridge ends", "closed") end
   local timely, old, reason = check_times(bridge, request) -- it may have waited for those before it
   if not timely then return refuse_new(bridge, request, old, reason) end
-  local shown = call.needed and bridge.link.wanted[discovery.state_topic(bridge.config, thing, call.row)]
-  if shown ~= call.needed then
-    return refuse_new(bridge, request, string.format("'%s' is not known to be %s", call.row.label, call.needed), "not_known")
-  end
+  local shown = call.row and bridge.link.wanted[discovery.state_topic(bridge.config, thing, call.row)]
+  local unknown = not_known(call, shown)
+  if unknown then return refuse_new(bridge, request, unknown, "not_known") end
   local claimed, err, kind = requests.claim(bridge.context, thing.id, request, bridge.config.max_age)
   if kind == "busy" then return refuse(bridge, request, err.message, kind) end
   if not claimed then return refuse(bridge, request, "it could not be noted in the store: " .. err.message, "store") end
@@ -304,8 +329,9 @@ local function carry_out(bridge, thing, call, request)
     thing.held[topic] = math.huge
     things.tell(bridge, thing, topic, call.becomes)
   end
-  local result, failed = send(thing, call, may_wake(bridge, request))
-  after(bridge, thing, call, request, result, failed)
+  local before = { shown = shown, at = bridge.now() }
+  local result, failed = send_either(bridge, thing, call, request, shown)
+  after(bridge, thing, call, request, result, failed, before)
 end
 
 -- ---- one at a time ----

@@ -62,8 +62,10 @@ end
 -- Whether all that a row sends may be asked for.
 local function commands_allowed(config, row)
   if row.act then return config.commands ~= false end
-  for _, call in pairs(row.calls or {}) do
-    if not config.allowed(call[1]) then return false end
+  for payload, call in pairs(row.calls or {}) do
+    local instead = row.instead and row.instead[payload]
+    local is_sent = row.component ~= "cover" or payload ~= "PRESS" -- a host does not press covers
+    if is_sent and not config.allowed(call[1]) and not (instead and config.allowed(instead[1])) then return false end
   end
   return values.writes(row) and (row.call == nil or config.allowed(row.call))
 end

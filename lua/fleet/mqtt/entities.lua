@@ -11,7 +11,9 @@
 --   options                  of a list, in order
 --   force                    payload -> true where the call needs the option force
 --   icon, precision, hidden  how a host shows it; hidden = true: not by itself, until a person enables it
---   when                     payload -> what the entity must be known to say
+--   instead                  payload -> { call, parameters, when = state } for a car that does not support the first call; when: the
+--                            state that the entity must show
+--   once                     true: the client does not repeat the call after an unknown outcome
 --   plain                    true: a topic that takes commands and is offered to no host
 --   steady                   true: a sum that only grows until it begins anew; a small step back is not one
 --   needs                    where it must be true that there is such a thing; option: the bridge's option that it needs
@@ -131,13 +133,15 @@ of_car("windows", "cover", "Windows", { from = "vehicle_state.fd_window", form =
   calls = { OPEN = { "window_control", { command = "vent" } }, CLOSE = { "window_control", { command = "close" } } },
   doc = "open where one is; opening vents them" })
 of_car("windows_vent", "button", "Vent windows", { plain = true, calls = { PRESS = { "window_control", { command = "vent" } } } })
+local function move(which) return { "actuate_trunk", { which_trunk = which } } end
+local function toggle(which, shown) return { "actuate_trunk", { which_trunk = which }, when = shown } end
 of_car("trunk", "cover", "Trunk", { from = "vehicle_state.rt", class = "door", icon = "mdi:car-back", form = "lid", becomes = opened,
-  calls = { OPEN = { "actuate_trunk", { which_trunk = "rear" } }, CLOSE = { "actuate_trunk", { which_trunk = "rear" } },
-    PRESS = { "actuate_trunk", { which_trunk = "rear" } } },
-  when = { OPEN = "closed", CLOSE = "open" }, doc = "the command moves it: OPEN is sent where it is known to be closed, CLOSE where open" })
+  calls = { OPEN = { "open_trunk", { which_trunk = "rear" } }, CLOSE = { "close_trunk", { which_trunk = "rear" } }, PRESS = move "rear" },
+  instead = { OPEN = toggle("rear", "closed"), CLOSE = toggle("rear", "open") }, once = true,
+  doc = "a car that takes no signed commands has only a toggle: it is sent only when the trunk is known to be in the other state" })
 of_car("frunk", "cover", "Front trunk", { from = "vehicle_state.ft", class = "door", icon = "mdi:car", form = "lid", becomes = opened,
-  calls = { OPEN = { "actuate_trunk", { which_trunk = "front" } }, PRESS = { "actuate_trunk", { which_trunk = "front" } } },
-  doc = "a person closes it" })
+  calls = { OPEN = { "open_trunk", { which_trunk = "front" } }, PRESS = move "front" },
+  instead = { OPEN = toggle("front", "closed") }, once = true, doc = "close it by hand" })
 of_car("horn", "button", "Horn", { icon = "mdi:bullhorn", calls = { PRESS = { "honk_horn" } } })
 of_car("lights", "button", "Flash lights", { icon = "mdi:car-light-high", calls = { PRESS = { "flash_lights" } } })
 of_car("sentry", "switch", "Sentry mode", { from = "vehicle_state.sentry_mode", icon = "mdi:shield-car", calls = yes_no "set_sentry_mode" })

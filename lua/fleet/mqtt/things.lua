@@ -199,9 +199,4 @@ function M.expire(bridge, thing)
   end
 end
 
---- Tells again what is known of a row: after a command that was refused.
-function M.tell_known(bridge, thing, row)
-  M.tell(bridge, thing, discovery.state_topic(bridge.config, thing, row), values.text(row, thing.data))
-end
-
 return M

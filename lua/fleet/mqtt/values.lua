@@ -182,13 +182,16 @@ local function names_of(map)
   return table.concat(list, ", ")
 end
 
---- The call that a payload asks for: { name =, params = or nil, becomes = text or nil }, or nil and why there is none.
+--- The call that a payload asks for: { name =, params = or nil, becomes = text or nil, row =, instead = such a call or nil },
+--- or nil and the reason why there is none.
 function M.call(row, payload)
   if row.calls then
     local call = row.calls[payload]
     if not call then return nil, string.format("'%s' is none of %s", cut(payload), names_of(row.calls)) end
     local becomes = row.becomes and row.becomes[payload] or row.from and not row.form and payload or nil
-    return { name = call[1], params = call[2], becomes = becomes }
+    local other = row.instead and row.instead[payload]
+    local instead = other and { name = other[1], params = other[2], becomes = becomes, needed = other.when, row = row }
+    return { name = call[1], params = call[2], becomes = becomes, once = row.once, instead = instead, row = row }
   end
   if not row.call then return nil, "it can only be read" end
   local value, why
@@ -197,7 +200,7 @@ function M.call(row, payload)
   local params = { [row.param] = value }
   if row.also then params[row.also] = value end
   for name, fixed in pairs(row.with or {}) do params[name] = fixed end
-  return { name = row.call, params = params, becomes = plain(value), force = row.force and row.force[value] or nil }
+  return { name = row.call, params = params, becomes = plain(value), force = row.force and row.force[value] or nil, row = row }
 end
 
 --- Whether a row can be asked to change something.
