@@ -110,7 +110,7 @@ function builders.event(component)
 end
 
 local precisions = {
-  ["%"] = 0, mi = 0, W = 0, kW = 1, kWh = 2, ["°C"] = 1, bar = 2, USD = 2, d = 1, min = 0, ["$/kWh"] = 4,
+  ["%"] = 0, mi = 0, mph = 0, W = 0, kW = 1, Wh = 0, kWh = 2, A = 0, V = 0, ["°C"] = 1, bar = 2, USD = 2, d = 1, min = 0, ["$/kWh"] = 4,
 }
 
 function builders.sensor(component, row)
