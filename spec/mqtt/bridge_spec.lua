@@ -63,7 +63,9 @@ describe("looks", function()
       fleet.sleep(30)
       assert.equal("2026-06-01T10:00:00Z", house:says "seen")
       assert.is_nil(house:says "attributes/charge_state")
-      local live = { solar_power = 1000, battery_power = -500, load_power = 500, grid_power = 0, percentage_charged = 50, energy_left = 6750 }
+      local live = {
+        solar_power = 1000, battery_power = -500, load_power = 500, grid_power = 0, percentage_charged = 50, energy_left = 6750,
+      }
       house.after = function(request, answer)
         if not string.find(request.url, "/live_status", 1, true) then return nil end
         local body = core.json_decode(answer.body)
