@@ -1,10 +1,12 @@
 """A real Home Assistant core with its MQTT integration, a Mosquitto, `fleet mqtt` and `fleet sim`: what the host shows and does.
 
-check.py FOLDER [TABLE]: a folder for the run; TABLE: where the table of entities is written. The last line is "N passed, N failed".
+check.py FOLDER [TABLE]: a folder for the run; TABLE: where the table of entities is written; it is printed, too. With --idle in place
+of TABLE it only counts what the recorder writes for a house at rest. The last line is "N passed, N failed".
 """
 
 import asyncio
 import contextlib
+import datetime
 import json
 import logging
 import os
@@ -16,11 +18,15 @@ import subprocess
 import sys
 import time
 
-from homeassistant import config_entries, core, loader
+import aiohttp
+import sqlalchemy
+
+from homeassistant import bootstrap, config_entries, core, loader
 from homeassistant.auth import auth_manager_from_config
+from homeassistant.components.recorder import get_instance
+from homeassistant.components.recorder.tasks import StatisticsTask
 from homeassistant.const import EVENT_STATE_CHANGED, __version__
-from homeassistant.helpers import area_registry, category_registry, device_registry, entity, entity_registry, floor_registry, frame
-from homeassistant.helpers import issue_registry, label_registry, restore_state, translation
+from homeassistant.helpers import device_registry, entity_registry, recorder
 from homeassistant.setup import async_setup_component
 
 FOLDER = pathlib.Path(sys.argv[1]).absolute()
@@ -74,7 +80,14 @@ GARAGE = {
     "energy_sites": [
         {"energy_site_id": int(SITE), "site_name": "Roof", "installation_time_zone": "Europe/Berlin", "battery_count": 1,
          "components": {"battery": True, "solar": True, "storm_mode_capable": True,
-                        "off_grid_vehicle_charging_reserve_supported": True}}
+                        "off_grid_vehicle_charging_reserve_supported": True},
+         "tariff_content_v2": {
+             "version": 1, "utility": "Example Power", "code": "EX-1", "name": "Two prices", "currency": "EUR",
+             "daily_charges": {}, "demand_charges": {"ALL": {"rates": {"ALL": 0}}},
+             "energy_charges": {"ALL": {"rates": {"ALL": 0}}, "Year": {"rates": {"OFF_PEAK": 0.2, "ON_PEAK": 0.4}}},
+             "seasons": {"Year": {"fromMonth": 1, "fromDay": 1, "toMonth": 12, "toDay": 31, "tou_periods": {
+                 "OFF_PEAK": {"periods": [{"fromDayOfWeek": 0, "toDayOfWeek": 6, "fromHour": 0, "toHour": 12}]},
+                 "ON_PEAK": {"periods": [{"fromDayOfWeek": 0, "toDayOfWeek": 6, "fromHour": 12, "toHour": 0}]}}}}}}
     ],
 }
 
@@ -82,8 +95,9 @@ GARAGE = {
 class Simulator:
     def __init__(self):
         (FOLDER / "garage.json").write_text(json.dumps(GARAGE))
-        self.process = subprocess.Popen(["fleet", "sim", "--port", "0", "--garage", str(FOLDER / "garage.json")],
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            ["fleet", "sim", "--port", "0", "--garage", str(FOLDER / "garage.json"), "--log", str(FOLDER / "calls.log")],
+            stdout=subprocess.PIPE, text=True)
         self.at = json.loads(self.process.stdout.readline())
 
     def control(self, command):
@@ -92,6 +106,11 @@ class Simulator:
         request = urllib.request.Request(self.at["control_url"], json.dumps(command).encode(), {
             "Authorization": "Bearer " + self.at["control_token"], "Content-Type": "application/json"})
         return json.load(urllib.request.urlopen(request))
+
+    def calls(self, name):
+        """How often a command came here and was carried out."""
+        calls = [json.loads(line) for line in (FOLDER / "calls.log").read_text().splitlines()]
+        return sum(one.get("row") == name and one.get("status") == 200 for one in calls)
 
     def stop(self):
         self.process.terminate()
@@ -142,10 +161,10 @@ class Bridge:
 
 
 class Host:
-    """A core as it is after a start: registries from the folder, the MQTT integration, nothing else."""
+    """A core as it is after a start: registries from the folder, recorder, websocket, energy, and the MQTT integration."""
 
     def __init__(self, port):
-        self.port, self.hass, self.events, self.warnings = port, None, [], []
+        self.port, self.hass, self.events, self.http_port = port, None, [], free_port()
 
     async def start(self):
         folder = FOLDER / "config"
@@ -154,22 +173,15 @@ class Host:
         self.hass = hass = core.HomeAssistant(str(folder))
         loader.async_setup(hass)
         hass.config.skip_pip = True
-        hass.config.components.update({"http", "file_upload"})  # the integration wants them for its forms only
         hass.config_entries = config_entries.ConfigEntries(hass, {})
-        frame.async_setup(hass)
-        entity.async_setup(hass)
-        translation.async_setup(hass)
         await hass.config.async_load()
-        for registry in (area_registry, category_registry, device_registry, entity_registry, floor_registry, issue_registry,
-                         label_registry):
-            loaded = registry.async_load(hass)
-            if asyncio.iscoroutine(loaded):
-                await loaded
-        await restore_state.async_load(hass)
         hass.auth = await auth_manager_from_config(hass, [], [])
-        await hass.config_entries.async_initialize()
+        await bootstrap.async_load_base_functionality(hass)
         hass.bus.async_listen(EVENT_STATE_CHANGED, self.changed)
-        assert await async_setup_component(hass, "homeassistant", {})
+        recorder.async_initialize_recorder(hass)
+        http = {"server_host": ["127.0.0.1"], "server_port": self.http_port}
+        for name, options in (("homeassistant", {}), ("http", http), ("recorder", {"commit_interval": 0}), ("energy", {})):
+            assert await async_setup_component(hass, name, {name: options}), name
         await hass.async_start()
         if not hass.config_entries.async_entries("mqtt"):
             entry = config_entries.ConfigEntry(
@@ -179,6 +191,42 @@ class Host:
         else:
             assert await async_setup_component(hass, "mqtt", {})
         await hass.async_block_till_done()
+
+    @contextlib.asynccontextmanager
+    async def websocket(self):
+        """A function that asks over the websocket, as the pages do, and returns the result."""
+        auth = self.hass.auth
+        user = next((one for one in await auth.async_get_users() if one.name == "pages"), None)
+        user = user or await auth.async_create_system_user("pages", group_ids=["system-admin"])
+        token = auth.async_create_access_token(await auth.async_create_refresh_token(user))
+        async with aiohttp.ClientSession() as session:
+            async with session.ws_connect(f"http://127.0.0.1:{self.http_port}/api/websocket") as socket:
+                await socket.receive_json()
+                await socket.send_json({"type": "auth", "access_token": token})
+                assert (await socket.receive_json())["type"] == "auth_ok"
+                count = 0
+
+                async def ask(**message):
+                    nonlocal count
+                    count += 1
+                    await socket.send_json({"id": count, **message})
+                    answer = await socket.receive_json()
+                    assert answer["success"], answer
+                    return answer["result"]
+
+                yield ask
+
+    async def recorded(self):
+        """How many rows the recorder has of each entity."""
+        instance = get_instance(self.hass)
+        await instance.async_block_till_done()
+        query = sqlalchemy.text("select m.entity_id, count(*) from states s join states_meta m using (metadata_id) group by 1")
+
+        def read():
+            with instance.get_session() as session:
+                return {name: count for name, count in session.execute(query)}
+
+        return await instance.async_add_executor_job(read)
 
     async def stop(self):
         await self.hass.async_stop(force=True)
@@ -217,6 +265,18 @@ class Host:
     async def call(self, domain, service, key, device=CAR, **data):
         entity_id = self.entities(device)[key].entity_id
         await self.hass.services.async_call(domain, service, {"entity_id": entity_id, **data}, blocking=True)
+
+    def event(self, device):
+        """The attributes of the newest event of the commands of a device, and when it came."""
+        state = self.hass.states.get(self.entities(device)["event"].entity_id)
+        return state.attributes, state.state
+
+    def devices(self):
+        return {one.serial_number: one for one in self.registry() if one.serial_number}
+
+    def registry(self):
+        devices = device_registry.async_get(self.hass).devices
+        return list(devices.values() if hasattr(devices, "values") else devices)
 
 
 class Warnings(logging.Handler):
