@@ -285,13 +285,13 @@ mqtt-day: build
 home-assistant: build
 	@eval "$$($(MAKE) -s env)" && FLEET_ROOT="$(CURDIR)" sh spec/home_assistant/run.sh build/home-assistant
 
-# The picture of Home Assistant in the manual, taken in Chromium from the running program after make home-assistant.
+# The pictures of Home Assistant in the manual, taken in Chromium from the running program after make home-assistant.
 HA_PYTHON = build/home-assistant/venv/bin/python
 .PHONY: home-assistant-picture
 home-assistant-picture: build
 	@$(HA_PYTHON) -m pip install -q "$$(grep -rh '^home-assistant-frontend==' build/home-assistant/venv/lib/*/site-packages/homeassistant/package_constraints.txt)"
 	@rm -rf build/home-assistant/picture; eval "$$($(MAKE) -s env)" && FLEET_ROOT="$(CURDIR)" $(HA_PYTHON) spec/home_assistant/picture.py \
-	  build/home-assistant/picture doc/manual/pictures/home-assistant.png
+	  build/home-assistant/picture doc/manual/pictures/home-assistant.png doc/manual/pictures/home-assistant-energy.png
 
 # A yardstick in C beside the Lua that compares with it.
 $(B)/bench/sign: spec/bench/sign.c $(filter-out $(B)/obj/bind/%,$(OBJECTS))

@@ -1,22 +1,27 @@
-"""The picture of Home Assistant in the manual: the whole program with its pages, a Mosquitto, `fleet mqtt` and `fleet sim`.
+"""The pictures of Home Assistant in the manual: the whole program with its pages, a Mosquitto, `fleet mqtt` and `fleet sim`.
 
-picture.py FOLDER PNG: run by the Python of `make home-assistant` after `pip install home-assistant-frontend`; needs chromium.
+picture.py FOLDER DASHBOARD.png ENERGY.png: run by the Python of `make home-assistant` after `pip install home-assistant-frontend`;
+needs chromium. The energy dashboard shows today: the hours before the program started come from the simulated site's own history.
 """
 
 import asyncio
 import base64
 import contextlib
+import datetime
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import time
 import urllib.request
+import zoneinfo
 
 import aiohttp
 import check
 
-FOLDER, TARGET = check.FOLDER, pathlib.Path(sys.argv[2]).absolute()
+FOLDER, DASHBOARD_PICTURE, ENERGY_PICTURE = check.FOLDER, *(pathlib.Path(path).absolute() for path in sys.argv[2:4])
+ZONE = zoneinfo.ZoneInfo("Europe/Berlin")
 PORT, DEBUG_PORT = check.free_port(), check.free_port()
 USER = "0123456789abcdef0123456789abcdef"
 
@@ -36,6 +41,7 @@ http:
   server_port: {PORT}
 frontend:
 history:
+energy:
 lovelace:
   mode: yaml
 """
@@ -113,8 +119,71 @@ def answers(path, seconds):
     raise SystemExit(f"{path} does not answer")
 
 
-async def take_picture():
-    """Opens the dashboard, which signs itself in, waits until its cards are drawn, and writes what the browser shows."""
+# ---- the energy dashboard ----
+
+SUMS = {
+    "sensor.roof_solar_energy": ["total_solar_generation"],
+    "sensor.roof_energy_from_the_grid": ["grid_energy_imported"],
+    "sensor.roof_energy_to_the_grid": ["total_grid_energy_exported"],
+    "sensor.roof_energy_into_the_battery": ["total_battery_charge"],
+    "sensor.roof_energy_from_the_battery": ["total_battery_discharge"],
+}
+NAMES = {"energy_solar": "solar_energy", "energy_from_grid": "energy_from_the_grid", "energy_to_grid": "energy_to_the_grid",
+         "energy_battery_in": "energy_into_the_battery", "energy_battery_out": "energy_from_the_battery"}
+
+
+def hours_of_today(bridge):
+    """What the site's history says of today: { entity: [(hour, kWh)] } up to the last hour that is over."""
+    now = datetime.datetime.now(ZONE)
+    text = subprocess.run(["fleet", "energy_history", check.SITE, "period=day", f"day={now:%Y-%m-%d}", "--json"], env=bridge.environment,
+                          check=True, capture_output=True, text=True).stdout
+    found = {name: {} for name in SUMS}
+    for entry in json.loads(text)["time_series"]:
+        hour = datetime.datetime.fromisoformat(entry["timestamp"]).astimezone(ZONE).replace(minute=0, second=0)
+        if hour < now.replace(minute=0, second=0, microsecond=0):
+            for name, members in SUMS.items():
+                found[name][hour] = found[name].get(hour, 0) + sum(entry.get(one) or 0 for one in members) / 1000
+    return found
+
+
+async def token(session):
+    address, client = f"http://127.0.0.1:{PORT}", f"http://127.0.0.1:{PORT}/"
+    form = {"client_id": client, "handler": ["trusted_networks", None], "redirect_uri": client}
+    async with session.post(f"{address}/auth/login_flow", json=form) as answer:
+        code = (await answer.json())["result"]
+    form = {"grant_type": "authorization_code", "code": code, "client_id": client}
+    async with session.post(f"{address}/auth/token", data=form) as answer:
+        return (await answer.json())["access_token"]
+
+
+async def set_up_energy(bridge):
+    async with aiohttp.ClientSession() as session:
+        access = await token(session)
+        async with session.ws_connect(f"http://127.0.0.1:{PORT}/api/websocket") as socket:
+            await socket.receive_json()
+            await socket.send_json({"type": "auth", "access_token": access})
+            assert (await socket.receive_json())["type"] == "auth_ok"
+            messages = [{"type": "energy/save_prefs",
+                         "energy_sources": check.energy_sources(lambda name: NAMES.get(name) and "sensor.roof_" + NAMES[name], False)}]
+            for name, hours in hours_of_today(bridge).items():
+                total, stats = 0, []
+                for hour, energy in sorted(hours.items()):
+                    total += energy
+                    stats.append({"start": hour.isoformat(), "state": total, "sum": total})
+                messages.append({"type": "recorder/import_statistics", "stats": stats, "metadata": {
+                    "has_mean": False, "has_sum": True, "name": None, "source": "recorder", "statistic_id": name,
+                    "unit_of_measurement": "kWh"}})
+            for count, message in enumerate(messages, 1):
+                await socket.send_json({"id": count, **message})
+                answer = await socket.receive_json()
+                assert answer["success"], answer
+
+
+# ---- the browser ----
+
+
+async def take_pictures():
+    """Opens each page, which signs itself in, waits until it is drawn, and writes what the browser shows."""
     async with aiohttp.ClientSession() as session:
         for _ in range(30):
             with contextlib.suppress(aiohttp.ClientError, StopIteration):
@@ -123,17 +192,25 @@ async def take_picture():
                 break
             await asyncio.sleep(1)
         async with session.ws_connect(address, max_msg_size=0) as page:
-            await page.send_json({"id": 1, "method": "Page.navigate", "params": {"url": f"http://127.0.0.1:{PORT}/lovelace/0"}})
-            await asyncio.sleep(20)  # it signs itself in
-            await page.send_json({"id": 3, "method": "Runtime.evaluate", "params": {
-                "expression": "localStorage.dockedSidebar = JSON.stringify('always_hidden'); location.reload()"}})
-            await asyncio.sleep(20)
-            await page.send_json({"id": 2, "method": "Page.captureScreenshot", "params": {
-                "format": "png", "clip": {"x": 0, "y": 0, "width": 1500, "height": 590, "scale": 0.75}}})
-            async for message in page:
-                answer = message.json()
-                if answer.get("id") == 2:
-                    return TARGET.write_bytes(base64.b64decode(answer["result"]["data"]))
+            count = 0
+
+            async def ask(method, **params):
+                nonlocal count
+                count += 1
+                await page.send_json({"id": count, "method": method, "params": params})
+                async for message in page:
+                    answer = message.json()
+                    if answer.get("id") == count:
+                        return answer.get("result")
+
+            for path, height, target in (("/lovelace/0", 590, DASHBOARD_PICTURE), ("/energy", 930, ENERGY_PICTURE)):
+                await ask("Page.navigate", url=f"http://127.0.0.1:{PORT}{path}")
+                await asyncio.sleep(20)  # it signs itself in
+                await ask("Runtime.evaluate", expression="localStorage.dockedSidebar = JSON.stringify('always_hidden'); location.reload()")
+                await asyncio.sleep(20)
+                shot = await ask("Page.captureScreenshot", format="png",
+                                 clip={"x": 0, "y": 0, "width": 1500, "height": height, "scale": 0.75})
+                target.write_bytes(base64.b64decode(shot["data"]))
 
 
 def main():
@@ -150,10 +227,11 @@ def main():
     try:
         answers("/manifest.json", 120)
         time.sleep(20)  # until the discovery of the bridge was taken
-        browser = subprocess.Popen(["chromium", "--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1500,900",
+        asyncio.run(set_up_energy(bridge))
+        browser = subprocess.Popen(["chromium", "--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1500,1100",
                                     f"--remote-debugging-port={DEBUG_PORT}", f"--user-data-dir={FOLDER / 'browser'}", "about:blank"],
-                                   stderr=subprocess.DEVNULL)
-        asyncio.run(take_picture())
+                                   stderr=subprocess.DEVNULL, env=dict(os.environ, TZ=ZONE.key))
+        asyncio.run(take_pictures())
         browser.terminate()
     finally:
         for process in (host, bridge.process, simulator.process, broker.process):
