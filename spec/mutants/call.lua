@@ -6,7 +6,7 @@ return {
   { "src/bind/call/value.c", "if (!null && !is_element(c, kinds, value, known)) return false;", "", { values, replies } },
   { "src/bind/call/result.c", "if (request_is_write(request) && says_no(L)) return judge_reason(e, request, \"\");",
     "", { values, replies } },
-  { "src/bind/call/result.c", "known->kind == KIND_none && !request->strict",
+  { "src/bind/call/result.c", "known->kind == KIND_none && !request->options.strict",
     "known->kind == KIND_none", { call, values, "spec/resources/methods_spec.lua" } },
   { "src/bind/call/result.c", "if (!changed && !judge_reason(e, request, reason)) return false;", "", { call } },
   { "src/bind/call/result.c", ": r->status <= LAST_KNOWN_SUCCESS ? OUTCOME_REFUSED",

@@ -24,7 +24,7 @@ return {
   { "lua/fleet/call/pages.lua", "return is_short and not (page.total and page.total > received)", "return is_short",
     { "spec/call/endpoint_paging_spec.lua" } },
   { "src/bind/call/result.c", "if (row->begins && ", "if (false && ", { "spec/contract/interface_spec.lua" } },
-  { "src/bind/call/params.c", "if (p->request->force) return q->forced;", "return q->forced;", { "spec/energy/sites_spec.lua" } },
+  { "src/call/argument.c", "if (a->force) return q->forced;", "return q->forced;", { "spec/energy/sites_spec.lua" } },
   { "lua/fleet/energy/histories.lua", "value.time_series = kept", "", { "spec/energy/histories_spec.lua" } },
   { "lua/fleet/energy/series.lua", "else untimed = untimed + 1 end", "end", { "spec/chart/chart_spec.lua" } },
   { "lua/fleet/resources/client.lua", "if pcall(core.check_id, \"energy_site\", record.energy_site_id) then", "if true then",

@@ -96,19 +96,24 @@ void buf_text_add(struct buf *b, const char *text) {
   buf_add(b, text, strlen(text));
 }
 
-void buf_format(struct buf *b, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  int size = vsnprintf(NULL, 0, format, args);
-  va_end(args);
+void buf_format_list(struct buf *b, const char *format, va_list list) {
+  va_list again;
+  va_copy(again, list);
+  int size = vsnprintf(NULL, 0, format, list);
   if (size < 0 || !buf_reserve(b, (size_t)size)) {
     b->failed = true;
-    return;
+  } else {
+    vsnprintf((char *)b->data + b->size, (size_t)size + 1, format, again);
+    b->size += (size_t)size;
   }
-  va_start(args, format);
-  vsnprintf((char *)b->data + b->size, (size_t)size + 1, format, args);
-  va_end(args);
-  b->size += (size_t)size;
+  va_end(again);
+}
+
+void buf_format(struct buf *b, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  buf_format_list(b, format, list);
+  va_end(list);
 }
 
 void buf_u32be(struct buf *b, uint32_t value) {

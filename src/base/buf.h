@@ -8,6 +8,7 @@
 #ifndef FLEET_BASE_BUF_H
 #define FLEET_BASE_BUF_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +42,7 @@ void buf_add(struct buf *b, const void *data, size_t size);
 void buf_put(struct buf *b, unsigned char byte);
 void buf_text_add(struct buf *b, const char *text);
 void buf_format(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_format_list(struct buf *b, const char *format, va_list list);
 void buf_u32be(struct buf *b, uint32_t value);
 
 void buf_hex(struct buf *b, struct bytes in);

@@ -70,10 +70,17 @@ void handle_push_id(lua_State *L, int index) {
     lua_getiuservalue(L, index, HANDLE_ID);
 }
 
-bool handle_implies(const struct row *row, const struct param *q) {
-  if (q->place != IN_PATH && q->place != IN_QUERY) return false;
-  if (strcmp(row->handle, "vehicle") == 0) return q->type == TYPE_VIN;
-  return strcmp(row->handle, "site") == 0 && strcmp(q->name, "energy_site_id") == 0;
+static bool stands_in(const void *given, const struct row *rows, size_t count) {
+  uintptr_t offset = (uintptr_t)given - (uintptr_t)rows;
+  return offset < count * sizeof *rows && offset % sizeof *rows == 0;
+}
+
+/* Only what core.row gave is a row: any other pointer is refused. */
+const struct row *row_at(lua_State *L, int index) {
+  const void *given = lua_islightuserdata(L, index) ? lua_touserdata(L, index) : NULL;
+  if (!stands_in(given, endpoint_rows, endpoint_count) && !stands_in(given, command_rows, command_count))
+    luaL_typeerror(L, index, "row");
+  return given;
 }
 
 /* The last four characters are enough to tell vehicles apart and too few to address one. */

@@ -20,8 +20,7 @@ void handle_push_context(lua_State *L, int index);
 void handle_push_id(lua_State *L, int index);
 /* Both: the context, then the id. */
 void handle_push_both(lua_State *L, int index);
-/* Whether the handle of a row knows this parameter: it is then neither in the signature nor in the table.
- */
-bool handle_implies(const struct row *row, const struct param *q);
+/* The row that core.row gave; anything else raises. */
+const struct row *row_at(lua_State *L, int index);
 
 #endif

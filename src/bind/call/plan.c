@@ -1,91 +1,32 @@
-#include "bind/call/call_options.h"
+#include "bind/call/arguments.h"
 #include "bind/call/handles.h"
-#include "bind/call/param_values.h"
-#include "bind/crypto/context.h"
-#include "bind/lua/json.h"
+#include "bind/call/request.h"
+#include "bind/lua/value.h"
 
 #include <string.h>
 
-static bool takes_params(const struct plan *p) {
-  const char *names[MOST_PARAMS];
-  return param_names(p, names) > 0 || p->row->flags & ROW_BODY_AS_GIVEN;
-}
+/* A method's arguments, from first on the stack up to behind, as a request. */
 
-/* ---- checking without writing ---- */
-
-/* The value at the top. */
-static void check_value(const struct plan *p, const struct param *q) {
-  int index = lua_gettop(p->L);
-  if (q->choices && q->type != TYPE_STRINGS) {
-    choice_value(p, q, index);
-  } else if (q->type == TYPE_BOOLEAN) {
-    if (!is_boolean_word(p, q, index)) boolean_value(p, q, index);
-  } else if (q->type == TYPE_INTEGER) {
-    integer_value(p, q, index);
-  } else if (q->type == TYPE_NUMBER) {
-    number_value(p, q, index);
-  } else if (q->type == TYPE_DAYS) {
-    days_value(p, q, index);
-  } else { /* the others are checked by writing them */
-    struct buf *text = push_scratch(p->L);
-    json_value(p, q, index, text);
-    box_close(p->L, -1);
-    lua_settop(p->L, index);
+/* The placeholders of the path, apart from those that the handle implies, are the first arguments. */
+static int take_path(lua_State *L, struct arguments *a, int first, int behind) {
+  struct node *path = node_new(a->arena, NODE_OBJECT);
+  const char *at = a->row->path;
+  for (const struct param *q; (q = next_placeholder(a->row, &at));) {
+    if (handle_implies(a->row, q)) continue;
+    int index = first++;
+    if (index < behind && !lua_isnil(L, index)) node_set(path, q->name, arguments_value(L, index, a));
   }
-}
-
-/* Checks the parameters and pushes a table of them: what the caller does with its own while the call waits
- * changes nothing. */
-static void take_params(const struct plan *p) {
-  size_t given = 0;
-  lua_createtable(p->L, 0, 4);
-  for (const struct param *q = p->row->params; q && q->name; q++) {
-    if (!in_param_table(p, q)) continue;
-    if (!push_param(p, q)) {
-      if (!(q->flags & FRESH_ID)) continue;
-      lua_pushinteger(p->L, (lua_Integer)fresh_id(p->L));
-    }
-    check_value(p, q);
-    lua_setfield(p->L, -2, q->name);
-    given += q->place == IN_BODY;
-  }
-  check_any(p, given);
-}
-
-/* Local parameters are for the module itself: they are checked like the others and stay among the parameters.
- */
-static void check_locals(const struct plan *p) {
-  for (const struct param *q = p->row->params; q && q->name; q++) {
-    if (q->place != IN_LOCAL || !push_param(p, q)) continue;
-    struct buf *text = push_scratch(p->L);
-    if (q->type != TYPE_OBJECT) plain_text(p, q, lua_gettop(p->L) - 1, text);
-    box_close(p->L, -1);
-    lua_pop(p->L, 2);
-  }
-}
-
-/* ---- core.plan(row, handle, ...) -> request ---- */
-
-static bool stands_in(const void *given, const struct row *rows, size_t count) {
-  uintptr_t offset = (uintptr_t)given - (uintptr_t)rows;
-  return offset < count * sizeof *rows && offset % sizeof *rows == 0;
-}
-
-/* Only what core.row gave is a row: any other pointer is refused. */
-const struct row *row_at(lua_State *L, int index) {
-  const void *given = lua_islightuserdata(L, index) ? lua_touserdata(L, index) : NULL;
-  if (!stands_in(given, endpoint_rows, endpoint_count) && !stands_in(given, command_rows, command_count))
-    luaL_typeerror(L, index, "row");
-  return given;
+  a->path = path;
+  return first;
 }
 
 /* A table argument at this place, 0 when there is none; anything else is the caller's mistake. */
-static int optional_table(const struct plan *p, int index, const char *what) {
-  if (index >= p->box || lua_isnil(p->L, index)) return 0;
-  if (lua_type(p->L, index) != LUA_TTABLE)
-    call_usage_error(p, "%s must be a table such as { name = value }, got %s", what,
-                     luaL_typename(p->L, index));
-  return index;
+static int optional_table(lua_State *L, const struct arguments *a, int index, int behind, const char *what) {
+  if (index >= behind || lua_isnil(L, index)) return 0;
+  if (lua_istable(L, index)) return index;
+  mistake(a, "%s must be a table such as { name = value }, got %s", what, luaL_typename(L, index));
+  arguments_check(L, a);
+  return 0;
 }
 
 static const struct param *whole_param(const struct row *row) {
@@ -95,41 +36,115 @@ static const struct param *whole_param(const struct row *row) {
 }
 
 /* Whether the argument is the value of a WHOLE parameter itself rather than a table that names it. */
-static bool stands_alone(const struct plan *p, const struct param *q, int index) {
-  if (lua_type(p->L, index) != LUA_TTABLE) return true;
-  bool named = lua_getfield(p->L, index, q->name) != LUA_TNIL;
-  bool list = lua_geti(p->L, index, 1) != LUA_TNIL;
-  lua_pop(p->L, 2);
+static bool is_whole(lua_State *L, const struct param *q, int index) {
+  if (!lua_istable(L, index)) return true;
+  bool named = lua_getfield(L, index, q->name) != LUA_TNIL;
+  bool list = lua_geti(L, index, 1) != LUA_TNIL;
+  lua_pop(L, 2);
   if (named) return false;
   return q->type == TYPE_VINS || q->type == TYPE_STRINGS ? list : q->type == TYPE_TARIFF;
 }
 
-static int params_at(const struct plan *p, int index) {
-  const struct param *whole = whole_param(p->row);
-  if (!whole || index >= p->box || lua_isnil(p->L, index) || !stands_alone(p, whole, index))
-    return optional_table(p, index, "the parameters");
-  lua_createtable(p->L, 0, 1);
-  lua_pushvalue(p->L, index);
-  lua_setfield(p->L, -2, whole->name);
-  return lua_gettop(p->L);
+/* The table of parameters, which is made where a WHOLE one is given alone; 0: none. */
+static int table_of_params(lua_State *L, const struct arguments *a, int index, int behind) {
+  const struct param *whole = whole_param(a->row);
+  if (!whole || index >= behind || lua_isnil(L, index) || !is_whole(L, whole, index))
+    return optional_table(L, a, index, behind, "the parameters");
+  lua_createtable(L, 0, 1);
+  lua_pushvalue(L, index);
+  lua_setfield(L, -2, whole->name);
+  return lua_gettop(L);
 }
 
-/* A command that may be signed is written by what carries it: as a body here, or as a message in a session.
- */
-static void defer_writing(struct plan *p) {
-  take_params(p);
-  lua_setiuservalue(p->L, p->box, REQUEST_PARAMS);
-  lua_pushvalue(p->L, p->handle);
-  lua_setiuservalue(p->L, p->box, REQUEST_HANDLE);
+/* Whether nil or an empty table is given in the place of the parameters of a row without any, and something
+ * behind it. */
+static bool stands_for_none(lua_State *L, const struct arguments *a, int index, int behind) {
+  if (index + 1 >= behind || !lua_istable(L, index + 1)) return false;
+  return lua_isnil(L, index) || (lua_istable(L, index) && !arguments_value(L, index, a)->first);
+}
+
+/* ---- what the request keeps ---- */
+
+/* The checked parameters for Lua: tables and objects are those that were given. */
+static void push_params(lua_State *L, const struct node *checked, int given) {
+  lua_newtable(L);
+  for (const struct node *part = checked->first; part; part = part->next) {
+    lua_pushlstring(L, (const char *)part->name.data, part->name.size);
+    lua_pushvalue(L, -1);
+    if (!given || lua_gettable(L, given) == LUA_TNIL || lua_type(L, -1) == LUA_TSTRING ||
+        !(node_is_table(part) || part->type == NODE_OTHER)) {
+      lua_pop(L, 1);
+      push_value(L, part);
+    }
+    lua_settable(L, -3);
+  }
+}
+
+/* A command that may be signed is written by what carries it, as a body or as a message in a session: its
+ * arguments stay, as they were checked. */
+static void defer_writing(lua_State *L, struct request *request, int box, int params) {
+  struct arguments *a = &request->arguments;
+  struct node *checked = take_params(a);
+  arguments_check(L, a);
+  const struct node *id = node_copy(a->arena, node_text(a->arena, a->id));
+  if (!id) luaL_error(L, "out of memory");
+  a->id = id->text;
+  a->params = checked;
+  push_params(L, checked, params);
+  lua_setiuservalue(L, box, REQUEST_PARAMS);
 }
 
 /* What has one form only is checked by writing it. */
-static void write_now(struct plan *p) {
-  write_content(p);
-  check_locals(p);
-  if (!p->params) return;
-  lua_pushvalue(p->L, p->params);
-  lua_setiuservalue(p->L, p->box, REQUEST_PARAMS);
+static void write_now(lua_State *L, struct request *request, int box, int params) {
+  request->query_follows =
+      write_content(&request->arguments, &request->target, &request->body, &request->has_body);
+  request_written(L, request);
+  if (!params) return;
+  lua_pushvalue(L, params);
+  lua_setiuservalue(L, box, REQUEST_PARAMS);
+}
+
+/* core.plan(row, handle, ...) -> request; mistakes of the caller raise */
+static int l_plan(lua_State *L) {
+  enum { ROW = 1, HANDLE = 2, FIRST = 3 };
+  const struct row *row = row_at(L, ROW);
+  const char *kind = handle_kind(L, HANDLE);
+  int behind = lua_gettop(L) + 1, box = behind;
+  struct request *request = request_new(L, row);
+  struct arguments *a = request_arguments(L, request);
+  if (!kind || strcmp(kind, row->handle) != 0) {
+    mistake(a, "call it with a colon, on a %s", row->handle);
+    arguments_check(L, a);
+  }
+  handle_push_id(L, HANDLE);
+  if (!lua_isnil(L, -1)) a->id = check_bytes(L, -1);
+
+  int next = take_path(L, a, FIRST, behind);
+  if (!row->message) write_path(a, &request->target);
+  arguments_check(L, a);
+
+  int params = 0;
+  if (takes_params(row))
+    params = table_of_params(L, a, next++, behind);
+  else if (stands_for_none(L, a, next, behind))
+    next++;
+  int options = optional_table(L, a, next++, behind, "the options");
+  for (; next < behind; next++)
+    if (!lua_isnil(L, next)) mistake(a, "too many arguments");
+  arguments_check(L, a);
+  if (params) arguments_params(L, params, a);
+  if (options) arguments_options(L, options, a);
+  check_params(a);
+  read_call_options(a, &request->options);
+  arguments_check(L, a);
+  a->force = request->options.force;
+
+  if (row->message)
+    defer_writing(L, request, box, params);
+  else
+    write_now(L, request, box, params);
+  lua_settop(L, box);
+  return 1;
 }
 
 /* core.row_options(row) -> the names of the options that say something for its calls */
@@ -139,52 +154,8 @@ static int l_row_options(lua_State *L) {
   for (const struct option *o = call_option_rows; o->name; o++) {
     if (!option_concerns(o, row)) continue;
     lua_pushstring(L, o->name);
-    lua_seti(L, -2, luaL_len(L, -2) + 1);
+    list_append(L, -2);
   }
-  return 1;
-}
-
-/* Whether nil or an empty table is given in the place of the parameters of a row without any, and something
- * behind it. */
-static bool stands_for_none(const struct plan *p, int index) {
-  if (index + 1 >= p->box || !lua_istable(p->L, index + 1)) return false;
-  if (lua_isnil(p->L, index)) return true;
-  if (!lua_istable(p->L, index)) return false;
-  lua_pushnil(p->L);
-  if (!lua_next(p->L, index)) return true;
-  lua_pop(p->L, 2);
-  return false;
-}
-
-/* Plans a call and pushes its request alone; mistakes of the caller raise. */
-static void plan_request(lua_State *L) {
-  const int first = 1;
-  struct plan p = {.L = L, .row = row_at(L, first), .handle = first + 1, .separator = ""};
-  const char *kind = handle_kind(L, p.handle);
-  if (!kind || strcmp(kind, p.row->handle) != 0)
-    call_usage_error(&p, "call it with a colon, on a %s", p.row->handle);
-  p.request = request_new(L, p.row);
-  p.box = lua_gettop(L);
-  int argument = first + 2;
-  if (!p.row->message) write_path(&p, &argument);
-  if (takes_params(&p))
-    p.params = params_at(&p, argument++);
-  else if (stands_for_none(&p, argument))
-    argument++;
-  p.options = optional_table(&p, argument++, "the options");
-  for (; argument < p.box; argument++)
-    if (!lua_isnil(L, argument)) call_usage_error(&p, "too many arguments");
-  check_table(&p);
-  read_call_options(&p);
-  if (p.row->message)
-    defer_writing(&p);
-  else
-    write_now(&p);
-  lua_settop(L, p.box);
-}
-
-static int l_plan(lua_State *L) {
-  plan_request(L);
   return 1;
 }
 
@@ -198,10 +169,13 @@ static int l_check_id(lua_State *L) {
                            .min = vehicle ? 0 : 1,
                            .max = vehicle ? 0 : 18446744073709551615.0};
   const struct row row = {.method = vehicle ? "vehicle" : "energy_site"};
-  struct plan p = {.L = L, .row = &row};
+  struct arguments a;
   luaL_checkany(L, 2);
+  lua_settop(L, 2);
+  arguments_boxed(L, &row, &a);
   struct buf *text = push_scratch(L);
-  plain_text(&p, &id, 2, text);
+  plain_value(&a, &id, arguments_value(L, 2, &a), text);
+  arguments_check(L, &a);
   push_buf(L, text);
   return 1;
 }
@@ -210,11 +184,13 @@ static int l_check_id(lua_State *L) {
 static int l_days(lua_State *L) {
   static const struct param days = {.name = "days_of_week", .type = TYPE_DAYS};
   static const struct row row = {.method = "days"};
-  struct plan p = {.L = L, .row = &row};
-  struct value mask = {0};
+  struct arguments a;
   luaL_checkany(L, 1);
-  signed_value(&p, &days, 1, &mask);
-  lua_pushinteger(L, (lua_Integer)mask.integer);
+  lua_settop(L, 1);
+  arguments_boxed(L, &row, &a);
+  unsigned mask = days_value(&a, &days, arguments_value(L, 1, &a));
+  arguments_check(L, &a);
+  lua_pushinteger(L, mask);
   return 1;
 }
 

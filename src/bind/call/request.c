@@ -1,12 +1,21 @@
-#include "bind/call/handles.h"
-#include "bind/call/params.h"
+#include "bind/call/request.h"
 
+#include "bind/call/arguments.h"
+#include "bind/call/handles.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-const char *const token_kind_names[] = {NULL, "user", "partner", "business"};
+static void drop_arguments(struct request *r) {
+  if (r->arena) arena_end(r->arena);
+  free(r->arena);
+  r->arena = NULL;
+  buf_free(&r->error);
+}
 
 static void release_request(void *object) {
   struct request *r = object;
+  drop_arguments(r);
   buf_free(&r->target);
   buf_free(&r->body);
 }
@@ -25,7 +34,8 @@ static struct request *check_request(lua_State *L) {
 static int l_flag(lua_State *L) {
   const struct request *r = check_request(L);
   static const char *const names[] = {"wake", "idempotent", "strict", "raw", "force", "read_back", NULL};
-  const bool values[] = {r->wake, r->idempotent, r->strict, r->raw, r->force, r->read_back};
+  const struct call_options *o = &r->options;
+  const bool values[] = {o->wake, o->idempotent, o->strict, o->raw, o->force, o->read_back};
   lua_pushboolean(L, values[luaL_checkoption(L, 2, NULL, names)]);
   return 1;
 }
@@ -35,12 +45,12 @@ static int l_flag(lua_State *L) {
 static int l_settings(lua_State *L) {
   const struct request *r = check_request(L);
   lua_settop(L, 2);
-  if (r->timeout > 0)
-    lua_pushnumber(L, r->timeout);
+  if (r->options.timeout > 0)
+    lua_pushnumber(L, r->options.timeout);
   else
     lua_pushnil(L);
-  lua_pushboolean(L, r->idempotent);
-  lua_pushstring(L, token_kind_names[r->token_kind]);
+  lua_pushboolean(L, r->options.idempotent);
+  lua_pushstring(L, token_kind_names[r->options.token_kind]);
   if (lua_isnil(L, 2)) return 3;
   handle_push_both(L, 2);
   return 5;
@@ -63,20 +73,30 @@ static int l_query(lua_State *L) {
   return 0;
 }
 
+struct arguments *request_arguments(lua_State *L, struct request *r) {
+  enum { MOST_BYTES = 1 << 27 };
+  r->arena = malloc(sizeof *r->arena);
+  if (!r->arena) luaL_error(L, "out of memory");
+  arena_start(r->arena, MOST_BYTES);
+  arguments_start(L, r->row, r->arena, &r->error, &r->arguments);
+  return &r->arguments;
+}
+
+void request_written(lua_State *L, struct request *r) {
+  if (r->arena) arguments_check(L, &r->arguments);
+  if (!buf_ok(&r->target) || !buf_ok(&r->body)) luaL_error(L, "out of memory");
+  r->written = true;
+  if (!r->row->message) drop_arguments(r);
+}
+
 const struct request *check_written(lua_State *L, int index) {
   struct request *r = box_check(L, index, &request_type);
   if (r->written) return r;
-  int top = lua_gettop(L), argument = 0;
-  luaL_checkstack(L, 8, "request");
-  lua_getiuservalue(L, index, REQUEST_HANDLE);
-  lua_getiuservalue(L, index, REQUEST_PARAMS);
-  struct plan p = {
-      .L = L, .row = r->row, .request = r, .handle = top + 1, .params = top + 2, .separator = ""};
   buf_clear(&r->target);
   buf_clear(&r->body);
-  write_path(&p, &argument);
-  write_content(&p);
-  lua_settop(L, top);
+  write_path(&r->arguments, &r->target);
+  r->query_follows = write_content(&r->arguments, &r->target, &r->body, &r->has_body);
+  request_written(L, r);
   return r;
 }
 
@@ -110,7 +130,7 @@ static const luaL_Reg methods[] = {{"flag", l_flag},   {"settings", l_settings},
 const struct box_type request_type = {"fleet.request", release_request, methods, metamethods};
 
 struct request *request_new(lua_State *L, const struct row *row) {
-  struct request *r = box_new(L, &request_type, sizeof *r, 2);
+  struct request *r = box_new(L, &request_type, sizeof *r, 1);
   box_open(L, -1);
   r->row = row;
   return r;

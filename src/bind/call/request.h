@@ -9,6 +9,7 @@
 #define FLEET_BIND_REQUEST_H
 
 #include "bind/lua/bind.h"
+#include "call/arguments.h"
 
 struct request {
   const struct row *row;
@@ -18,32 +19,30 @@ struct request {
   size_t planned;     /* size of target before request:query, 0: not called yet */
   bool query_follows; /* target has a query already */
   bool has_body;
-  bool written;    /* target and body stand */
-  double timeout;  /* option, seconds, 0: the client's */
-  bool idempotent; /* the row's, or the caller's word for it */
-  bool strict, raw, wake, force, read_back;
-  enum token_kind token_kind; /* option auth, TOKEN_END: the row's */
+  bool written; /* target and body stand */
+  struct call_options options;
+  struct arguments arguments; /* while its form is open: of a command, or before it is written */
+  struct arena *arena;        /* which they are in; owned, NULL: there are none */
+  struct buf error;
 };
 
-/* User values of a request box: the parameters as given, a table or nil; the handle of one that is not
- * written. */
-enum { REQUEST_PARAMS = 1, REQUEST_HANDLE = 2 };
+/* The user value of a request box: the parameters as given, a table or nil. */
+enum { REQUEST_PARAMS = 1 };
 
 extern const struct box_type request_type;
-extern const char *const token_kind_names[]; /* by enum token_kind; the first is NULL */
 
 /* An empty request of a row, pushed. */
 struct request *request_new(lua_State *L, const struct row *row);
 
-/* The request at index with target and body. */
+/* Starts to read its arguments. */
+struct arguments *request_arguments(lua_State *L, struct request *r);
+/* Target and body are complete; raises for a mistake in them. Only the arguments of a command are kept. */
+void request_written(lua_State *L, struct request *r);
+/* The request at index with target and body, which are written now where its form was open. */
 const struct request *check_written(lua_State *L, int index);
 
 static inline const char *request_name(const struct request *r) {
   return r->label ? r->label : r->row->name;
-}
-
-static inline bool row_is_write(const struct row *row) {
-  return row->verb[0] != 'G' && !(row->flags & ROW_READ);
 }
 
 static inline bool request_is_write(const struct request *r) {

@@ -31,7 +31,7 @@ static bool bytes_result(lua_State *L, const struct request *request, struct err
 static bool judge_reason(struct err *e, const struct request *request, const char *text) {
   const struct reason *known = reason_of(text);
   char doc[REASON_DOC] = "";
-  if (known && known->kind == KIND_none && !request->strict) return true;
+  if (known && known->kind == KIND_none && !request->options.strict) return true;
   struct fault_word fault = {false, 0, NULL};
   if (!known) fault = fault_in(bytes_of(text));
   enum kind kind = KIND_refused;
@@ -178,8 +178,8 @@ static bool begins_with(const struct buf *body, const char *start) {
 static bool good_result(lua_State *L, const struct request *request, const struct http_response *r,
                         struct err *e) {
   const struct row *row = request->row;
-  if (row->value & VALUE_BYTES || request->raw) {
-    if (row->begins && !request->raw && !begins_with(&r->body, row->begins)) {
+  if (row->value & VALUE_BYTES || request->options.raw) {
+    if (row->begins && !request->options.raw && !begins_with(&r->body, row->begins)) {
       char shown[96];
       snprintf(shown, sizeof shown, r->body.size ? "does not begin with %s" : "is empty", row->begins);
       return not_what_is_promised(e, request, shown);

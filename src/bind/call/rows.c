@@ -1,7 +1,5 @@
-#include "bind/call/handles.h"
-#include "bind/call/request.h"
 #include "bind/lua/bind.h"
-#include "tables/rows.h"
+#include "call/arguments.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -555,7 +555,7 @@ static int l_submit(lua_State *L) {
   lua_settop(L, 7); /* what is left out is nil, not what is pushed below */
   o.r.method = request->row->verb;
   o.r.http2 = take_settings(L, 6, &o)->http2 && !request_is_write(request);
-  if (request_is_write(request) && !request->idempotent) o.r.idle_limit = ONCE_IDLE_SECONDS;
+  if (request_is_write(request) && !request->options.idempotent) o.r.idle_limit = ONCE_IDLE_SECONDS;
   const char *base = luaL_checkstring(L, 4), *authorization = luaL_optstring(L, 5, NULL);
   if (authorization) add_header(L, &o, authorization);
   if (request->row->verb[0] != 'G') add_header(L, &o, "Content-Type: application/json");

@@ -1,14 +1,12 @@
 #include "bind/signing/commands.h"
 
-#include "bind/call/params.h"
+#include "bind/call/arguments.h"
 #include "bind/call/request.h"
 #include "bind/crypto/context.h"
 #include "bind/signing/context.h"
 #include "signing/wire/codec.h"
 
 #include <string.h>
-
-enum { MOST_VALUES = 40 };
 
 static const char rows_key; /* of the table of rows by name, so that a call does not search them */
 
@@ -28,43 +26,38 @@ const struct row *check_command(lua_State *L, int index) {
   return NULL;
 }
 
-/* Leaves the values that were given on the stack, because texts are views into them. */
-static void read_values(const struct plan *p, struct value *values) {
-  size_t i = 0;
-  for (const struct param *q = p->row->params; q && q->name && i < MOST_VALUES; q++, i++) {
-    values[i] = (struct value){0};
-    if (q->place != IN_BODY) continue;
-    luaL_checkstack(p->L, 8, NULL);
-    if (push_param(p, q)) signed_value(p, q, lua_gettop(p->L), &values[i]);
-  }
-}
-
-static bool encode(struct plan *p, struct buf *payload, struct err *e) {
-  struct value values[MOST_VALUES];
-  int top = lua_gettop(p->L);
-  read_values(p, values); /* may call Lua, through a metatable of the parameters */
+static bool encode(lua_State *L, const struct arguments *a, struct buf *payload, struct err *e) {
+  struct value values[MOST_PARAMS];
+  uint64_t id = fresh_id(L);
   buf_clear(payload);
-  bool done = codec_encode(p->row, values, fresh_id(p->L), payload, e);
+  signed_values(a, values);
+  bool done = arguments_ok(a) && codec_encode(a->row, values, id, payload, e);
   wipe(values, sizeof values);
-  lua_settop(p->L, top);
+  arguments_check(L, a);
   return done;
 }
 
 bool command_payload(lua_State *L, const struct row *row, int params, struct buf *payload, struct err *e) {
-  struct plan p = {.L = L, .row = row, .params = params};
+  struct arguments a;
   if (!row->message) return codec_encode(row, NULL, 0, NULL, e);
-  check_table(&p);
-  return encode(&p, payload, e);
+  int top = lua_gettop(L);
+  arguments_boxed(L, row, &a);
+  a.message_only = true;
+  if (params) arguments_params(L, params, &a);
+  check_params(&a);
+  arguments_check(L, &a);
+  bool done = encode(L, &a, payload, e);
+  box_close(L, top + 1);
+  lua_settop(L, top);
+  return done;
 }
 
 bool request_payload(lua_State *L, int index, struct buf *payload, struct err *e) {
   const struct request *command = box_check(L, index, &request_type);
-  struct plan p = {.L = L, .row = command->row};
-  if (!p.row->message) return codec_encode(p.row, NULL, 0, NULL, e);
-  if (lua_getiuservalue(L, index, REQUEST_PARAMS) == LUA_TTABLE) p.params = lua_gettop(L);
-  bool done = encode(&p, payload, e);
-  lua_pop(L, 1);
-  return done;
+  if (!command->row->message) return codec_encode(command->row, NULL, 0, NULL, e);
+  struct arguments a = command->arguments;
+  a.message_only = true;
+  return encode(L, &a, payload, e);
 }
 
 bool signed_form_published(const struct row *row, struct err *e) {

@@ -1,6 +1,6 @@
 /* What the files of src/signing decide about commands, for the Lua that carries it out. */
 #include "base/reason.h"
-#include "bind/call/params.h"
+#include "bind/call/handles.h"
 #include "bind/call/request.h"
 #include "bind/signing/commands.h"
 #include "signing/recovery.h"

@@ -1,6 +1,6 @@
-#include "bind/call/params.h"
 #include "bind/lua/value.h"
 #include "bind/signing/context.h"
+#include "call/arguments.h"
 #include "signing/wire/codec.h"
 #include "signing/wire/message.h"
 #include "signing/wire/reflect.h"

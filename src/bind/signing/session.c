@@ -5,7 +5,8 @@
  */
 #include "signing/session.h"
 
-#include "bind/call/params.h"
+#include "bind/call/handles.h"
+#include "bind/call/request.h"
 #include "bind/call/reply.h"
 #include "bind/call/request.h"
 #include "bind/lua/json.h"
@@ -525,7 +526,7 @@ static int l_read(lua_State *L) {
                            a.status <= STATUS_ERROR ? a.status : STATUS_ERROR};
   if (!command) return push_data(L, &f, lua_tostring(L, 5), &e);
   if (answer_read(&f, &e)) return push_done(L, true, "", a.authenticated);
-  if (answer_unchanged(command->strict, &e)) return push_done(L, false, e.reason, a.authenticated);
+  if (answer_unchanged(command->options.strict, &e)) return push_done(L, false, e.reason, a.authenticated);
   return push_refusal(L, &e);
 }
 
