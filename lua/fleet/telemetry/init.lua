@@ -22,6 +22,7 @@ local receiver_mt = { __index = Receiver, __name = "fleet.telemetry" }
 local turn = 0.004 -- seconds for what has arrived
 local certificates_every, save_every = 1, 30 -- seconds, while something happens
 local waiting_records = 256 -- of a reader
+local messages_of_piece = 512 -- in 16 KB: more than fit there
 local topics = { V = true, alerts = true, errors = true }
 
 function receiver_mt.__tostring(self)
@@ -57,7 +58,10 @@ local function event(self, vehicle, what, record, reason)
     connection = record.connection, reason = reason or record.reason, online = vehicle and vehicle.online or false,
   }
   local calls = vehicle and vehicle.calls or self.calls
-  if calls:size() < self.options.limits.unacknowledged then
+  if calls:size() >= self.options.limits.unacknowledged then
+    self.counts.unreported = self.counts.unreported + 1
+    notice(self, "events", "events of connections are dropped while 'on_connection' or an output is behind (unreported in stats)")
+  else
     calls:push(function()
       for _, output in ipairs(outputs) do
         if output.connection then output:connection(told) end
@@ -186,33 +190,68 @@ local function wake_waits(self, vehicle, record)
   end
 end
 
--- An output that is away makes the vehicle wait.
+-- Until the seconds have passed, or the receiver closes or has closed.
+local function pause(self, seconds)
+  local promise = tasks.promise()
+  self.pauses[promise] = true
+  local ran, raised = compat.pcall(tasks.await_for, promise, seconds)
+  self.pauses[promise] = nil
+  if not ran then error(raised, 0) end
+end
+
+local function end_pauses(self)
+  for promise in pairs(self.pauses) do tasks.wake(promise) end
+end
+
+-- An output that is away makes the vehicle wait. A receiver that closes tries once more.
 local function store_in(self, output, record)
-  local pause = 1
+  local seconds = 1
   while true do
     local done, err = output:store(record)
     if done or not self.raw then return done end
     notice(self, "output", "records wait for an output: " .. tostring(err))
-    tasks.sleep(pause)
-    if not self.raw then return false end
-    pause = math.min(pause * 2, 30)
+    if self.raw then pause(self, seconds) end
+    seconds = math.min(seconds * 2, 30)
   end
+end
+
+local function lost(self)
+  self.counts.lost = self.counts.lost + 1
+  notice(self, "lost", "records that were acknowledged are lost: an output has not stored them (lost in stats)")
 end
 
 -- Each gets the record, also where another fails.
 local function hand_over(self, record, handle, answered)
-  local stored, failure = true, nil
+  local stored, kept, failure = true, true, nil
   local function give(give_it, ...)
     local ran, done = compat.pcall(give_it, ...)
     if not ran then failure = failure or done end
-    stored = stored and ran and done
+    return ran and done
   end
-  if self.options.on_record then give(self.options.on_record, record) end
-  for _, output in ipairs(self.options.outputs) do give(store_in, self, output, record) end
+  if self.options.on_record then stored = give(self.options.on_record, record) end
+  for _, output in ipairs(self.options.outputs) do kept = give(store_in, self, output, record) == true and kept end
+  if answered then
+    if not kept then lost(self) end
+  elseif failure == nil and kept and (self.options.ack == "at_once" or stored == true) then
+    handle:acknowledge()
+  elseif failure == nil then
+    self.counts.unstored = self.counts.unstored + 1
+    handle:leave()
+  end
   if failure ~= nil then error(failure, 0) end
-  if answered then return end
-  if self.options.ack == "at_once" or stored == true then return handle:acknowledge() end
+end
+
+-- Whether a queue of the vehicle's takes another message: those of connections that have ended stay in it, and must not add up. A
+-- connection may have more than its limit waiting, since what it sends is read in pieces.
+local function has_room(self, queue)
+  local limits = self.options.limits
+  return queue:size() < (limits.unacknowledged + messages_of_piece) * limits.vehicle_connections
+end
+
+local function leave(self, vehicle, handle)
   self.counts.unstored = self.counts.unstored + 1
+  notice(self, "behind", "…" .. string.sub(vehicle.vin, -4) .. " connects again and again while its records wait: messages are not "
+    .. "acknowledged (unstored in stats)")
   handle:leave()
 end
 
@@ -220,6 +259,7 @@ end
 -- the vehicle waits and nothing grows.
 local function deliver(self, vehicle, record, handle)
   if not self.options.on_record and not self.options.outputs[1] then return handle:acknowledge() end
+  if not has_room(self, vehicle.calls) then return leave(self, vehicle, handle) end
   local answered = self.options.ack == "at_once" and vehicle.calls:size() < self.options.limits.unacknowledged / 2
   if answered then handle:acknowledge() end
   vehicle.calls:push(function()
@@ -241,6 +281,9 @@ local function take(self, vehicle, record, handle)
   end
   for reader in pairs(self.readers) do
     if not reader.vin or reader.vin == record.vin then reader:push(record) end
+    if reader.lost > 0 then
+      notice(self, "reader", "a task that reads records() is too slow: it loses the oldest (lost of the reader counts them)")
+    end
   end
   deliver(self, vehicle, record, handle)
 end
@@ -266,6 +309,7 @@ local function hold_back(self, vehicle, record, handle)
       end
     end, function(failure) notice(self, "function", tostring(failure)) end)
   end
+  if not has_room(self, vehicle.held) then return leave(self, vehicle, handle) end
   vehicle.held:push { record = record, handle = handle }
   self.counts.limited = self.counts.limited + 1
   notice(self, "limit", string.format("…%s sends more than %d messages a minute (limit per_minute): they are taken later",
@@ -358,7 +402,8 @@ local function over(raw, read)
     options = read, raw = raw, port = read.port, vehicles = {}, waits = {}, said = {}, listeners = {},
     certificates_at = tasks.now(), saved_at = tasks.now(), saving = false,
     readers = setmetatable({}, { __mode = "k" }), -- those that a loop has left are forgotten
-    counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, damaged = 0, refused = 0 },
+    counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, lost = 0, unreported = 0, damaged = 0, refused = 0 },
+    pauses = {}, closed = false, -- promises that closing wakes; whether the outputs have closed
   }, receiver_mt)
   self.calls = calls_of(self)
   return self
@@ -484,7 +529,7 @@ function Receiver:records(vin)
 end
 
 --- Figures since it was made: connections, accepted, handshakes_failed, messages, acknowledged, signals, online, vehicles, limited,
---- ignored, unstored, damaged, refused.
+--- ignored, unstored, lost, unreported, damaged, refused.
 function Receiver:stats()
   local stats = tables.copy(self.counts, self.raw and self.raw:stats() or self.last_stats)
   stats.online, stats.vehicles = 0, 0
@@ -504,8 +549,12 @@ local function close_outputs(self)
     left = left - 1
     if left > 0 then return end
     for _, output in ipairs(self.options.outputs) do
-      if output.close then output:close() end
+      local ran, failure = true, nil
+      if output.close then ran, failure = compat.pcall(output.close, output) end
+      if not ran then notice(self, "output", "an output could not be closed: " .. tostring(failure)) end
     end
+    self.closed = true
+    end_pauses(self)
   end
   for _, queue in ipairs(queues) do queue:push(worked_off) end
 end
@@ -520,6 +569,7 @@ function Receiver:close()
   self.raw = nil
   if self.watch then self.watch:close() end
   raw:close()
+  end_pauses(self)
   for _, vehicle in pairs(self.vehicles) do
     vehicle.sockets, vehicle.connections, vehicle.left = 0, {}, nil
     if vehicle.held then vehicle.held:clear() end
@@ -530,6 +580,21 @@ function Receiver:close()
   for reader in pairs(self.readers) do reader:close() end
   close_outputs(self)
   if self.options.store then save_all(self) end
+end
+
+--- Closes and waits until the outputs have stored what was acknowledged. Returns true, or nil, err, kind: what was lost, or still waits
+--- after the timeout (10 seconds).
+function Receiver:finish(given)
+  check_options.names("finish", "option", given, { "timeout" })
+  local timeout = check_options.seconds("finish", "timeout", given and given.timeout, 10)
+  self:close()
+  local until_ = tasks.now() + timeout
+  while not self.closed and tasks.now() < until_ do pause(self, until_ - tasks.now()) end
+  local waiting = 0
+  for _, vehicle in pairs(self.vehicles) do waiting = waiting + vehicle.calls:size() end
+  if self.counts.lost == 0 and waiting == 0 then return true end
+  return errors.failure("store", string.format("finish: %d acknowledged records were not stored, and %d calls still wait for an output",
+    self.counts.lost, waiting))
 end
 
 receiver_mt.__close = Receiver.close

@@ -64,8 +64,9 @@ local function serve(context, given, words, where)
   context.environment.stderr:write(string.format("fleet: receives on port %d for %s, until Ctrl-C\n", receiver.port or found.port,
     vins and #vins .. " vehicle" .. (#vins == 1 and "" or "s") or "every vehicle"))
   local ok, why = pcall(receiving.until_ended)
-  receiver:close()
+  local finished, lost, lost_kind = receiver:finish()
   if not ok then error(why, 0) end
+  if not finished then return nil, lost, lost_kind end
 end
 
 local function run_serve(context, line)
