@@ -171,7 +171,7 @@ examined-specs: RUNNER = valgrind -q --error-exitcode=99 --suppressions=$(HARNES
 examined-specs: run-specs
 
 # ---- the long forms: REQUESTS to the server and the simulator, SECONDS of workers on a Redis, a thousand cars on a broker,
-# two proxies for SECONDS, STEPS in random order, every pair of faults, 2,000 openings in threads, KILLS of a proxy, kill -9 at
+# CARS that stream for ten minutes and others whose receiver and Redis are killed, two proxies for SECONDS, STEPS in random order, every pair of faults, 2,000 openings in threads, KILLS of a proxy, kill -9 at
 # every step of a write ----
 
 .PHONY: torture
@@ -181,6 +181,7 @@ WORLDS   = 2000
 PROCESSES = $(shell nproc)
 SECONDS  = 900
 KILLS    = 40
+CARS     = 10000
 
 torture:
 	@$(MAKE) --no-print-directory deps
@@ -191,6 +192,8 @@ torture:
 	$(ENV) $(LUA) spec/torture/proxy.lua $(SECONDS)
 	$(ENV) $(LUA) spec/torture/mqtt.lua 1000
 	$(ENV) $(LUA) spec/torture/stream.lua 4000 200
+	$(ENV) $(LUA) spec/torture/stream_many.lua $(CARS) 600
+	$(ENV) $(LUA) spec/torture/stream_killed.lua 600 50
 	$(ENV) FLEET_STEPS=$(STEPS) $(BUSTED) spec/sim/property_spec.lua
 	$(ENV) FLEET_ALL=1 $(BUSTED) spec/promise/signed_at_most_once_spec.lua spec/promise/memory_spec.lua spec/signing/session_spec.lua
 	@$(MAKE) --no-print-directory -s threads

@@ -1,5 +1,5 @@
 -- The receiver that is measured, in a process of its own: stream_receiver.lua DIRECTORY CARS. Prints its port. Each line of its input is
--- answered with a number: "cpu" seconds, "resident" kilobytes, "turn" the longest turn of the loop in seconds of CPU time.
+-- answered with a number: "cpu" seconds, "resident" kilobytes, "turn" the longest turn of the loop in seconds of CPU time, "records".
 
 local fleet = require "fleet"
 local files = require "spec.support.harness.files"
@@ -13,7 +13,7 @@ local receiver = assert(require("fleet.telemetry").new {
   limits = { vehicle_connections = cars + 1, per_minute = 100000000 }, on_record = function() records = records + 1 end,
 })
 
-local answers = { cpu = os.clock, turn = function() return longest end }
+local answers = { cpu = os.clock, turn = function() return longest end, records = function() return records end }
 
 function answers.resident()
   collectgarbage()

@@ -38,6 +38,47 @@ describe("some hundred cars that stream", function()
   end)
 end)
 
+describe("cars that stream to a receiver with a Redis, both killed at any moment", function()
+  local killed = require "spec.torture.stream_killed"
+  local missing = require("spec.support.servers.redis").missing()
+
+  if missing then
+    pending("lose nothing that was acknowledged: " .. missing)
+  else
+    it("lose nothing that was acknowledged", function()
+      local figures = killed.run { seconds = 6, cars = 10, receiver_every = 1, redis_every = 1.5 }
+      killed.check(figures)
+      assert.is_true(figures.stored > 0)
+    end)
+  end
+
+  it("that lose a message, or wait for ever, are noticed", function()
+    killed.check { lost = 0, unanswered = 0 }
+    assert.has_error(function() killed.check { lost = 1, unanswered = 0 } end)
+    assert.has_error(function() killed.check { lost = 0, unanswered = 1 } end)
+  end)
+end)
+
+describe("some hundred cars that come back at once", function()
+  local many = require "spec.torture.stream_many"
+
+  it("are all taken, and nothing that they send is lost", function()
+    many.check(many.run { cars = many.possible(300), seconds = 3 })
+  end)
+
+  it("that lose a message are noticed, and a machine that is too small says so", function()
+    many.check { sent = 5, received = 5, acknowledged = 5, wrong = 0, ended = 0 }
+    for name, value in pairs { received = 4, acknowledged = 4, wrong = 1, ended = 1 } do
+      local bad = { sent = 5, received = 5, acknowledged = 5, wrong = 0, ended = 0 }
+      bad[name] = value
+      assert.has_error(function() many.check(bad) end)
+    end
+    local cars, why = many.possible(1e9)
+    assert.is_true(cars < 1e9)
+    assert.matches("ulimit %-n is %d+: raise it to", why)
+  end)
+end)
+
 -- A day in which little was done because the machine stood still shows nothing: a longer one is tried. What must never happen is
 -- checked in each of them. Returns the figures, and what has not come in the longest.
 local function long_enough(run, options, lacking)
