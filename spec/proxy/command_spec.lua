@@ -146,17 +146,19 @@ describe("fleet proxy", function()
   end)
 
   needs("systemd-analyze", it, pending)("has units that systemd understands, and that leave the service little", function()
-    for _, name in ipairs { "fleet-proxy.service", "fleet-proxy.socket" } do
+    for _, name in ipairs { "fleet-proxy.service", "fleet-proxy.socket", "fleet-telemetry.service" } do
       local text = files.read("doc/packaging/" .. name)
       text = text:gsub("/usr/local/bin/fleet", process.root .. "/lua/fleet/cli/fleet")
       files.write(home .. "/" .. name, text)
     end
-    local out, status = sim_process.shell(("cd %s; systemd-analyze verify --man=no fleet-proxy.service fleet-proxy.socket 2>&1")
+    local out, status = sim_process.shell(("cd %s; systemd-analyze verify --man=no fleet-proxy.service fleet-proxy.socket fleet-telemetry.service 2>&1")
       :format(process.quote(home)))
     assert.same({ "", 0 }, { out, status })
-    out, status = sim_process.shell(("systemd-analyze security --offline=true --no-pager --threshold=15 %s/fleet-proxy.service 2>&1")
-      :format(process.quote(home)))
-    assert.equal(0, status, out:sub(-300))
+    for _, name in ipairs { "fleet-proxy.service", "fleet-telemetry.service" } do
+      out, status = sim_process.shell(("systemd-analyze security --offline=true --no-pager --threshold=15 %s/%s 2>&1")
+        :format(process.quote(home), name))
+      assert.equal(0, status, out:sub(-300))
+    end
     status = select(2, sim_process.shell(("cd %s; sed -i '/^Protect\\|^Private\\|^System/d' fleet-proxy.service; "
       .. "systemd-analyze security --offline=true --no-pager --threshold=15 fleet-proxy.service 2>&1"):format(process.quote(home))))
     assert.are_not.equal(0, status)

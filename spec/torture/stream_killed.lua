@@ -51,8 +51,8 @@ local function start_receiver(directory, port, address, ack)
   end }
 end
 
---- options: seconds, cars, receiver_every, redis_every (seconds between kills, about), ack. Returns { sent, acknowledged, unanswered, stored,
---- lost, kills = { receiver =, redis = } }.
+--- options: seconds, cars, receiver_every, redis_every (seconds between kills, about), ack. Returns { sent, acknowledged, unanswered,
+--- stored, lost, kills = { receiver =, redis = } }.
 function M.run(options)
   local directory = process.temporary "stream_killed"
   local vehicles = authority.new(stream)
