@@ -151,8 +151,8 @@ describe("fleet proxy", function()
       text = text:gsub("/usr/local/bin/fleet", process.root .. "/lua/fleet/cli/fleet")
       files.write(home .. "/" .. name, text)
     end
-    local out, status = sim_process.shell(("cd %s; systemd-analyze verify --man=no fleet-proxy.service fleet-proxy.socket fleet-telemetry.service 2>&1")
-      :format(process.quote(home)))
+    local out, status = sim_process.shell(("cd %s; systemd-analyze verify --man=no fleet-proxy.service fleet-proxy.socket "
+      .. "fleet-telemetry.service 2>&1"):format(process.quote(home)))
     assert.same({ "", 0 }, { out, status })
     for _, name in ipairs { "fleet-proxy.service", "fleet-telemetry.service" } do
       out, status = sim_process.shell(("systemd-analyze security --offline=true --no-pager --threshold=15 %s/%s 2>&1")
