@@ -2582,6 +2582,14 @@ function telemetry:remarks() end
 ---@return fleet.kind? kind
 function telemetry:reload() end
 
+---Ends the connections and returns at once; outputs still get what was acknowledged.
 function telemetry:close() end
+
+---Closes, and waits until the outputs have stored what was acknowledged.
+---@param options? { timeout?: number }
+---@return boolean? done
+---@return fleet.err? err how many were lost, or still wait
+---@return fleet.kind? kind
+function telemetry:finish(options) end
 
 return fleet
