@@ -277,11 +277,15 @@ mutants:
 
 # ---- measuring, pictures, generated files ----
 
-.PHONY: bench look doc proto mqtt-day
+.PHONY: bench look doc proto mqtt-day streamed-months
 
 # The day that spec/mqtt/day_spec.lua compares with, after a change that is meant.
 mqtt-day: build
 	$(ENV) $(LUA) -e 'require("spec.support.fixtures.mqtt_day").write "spec/mqtt/day.tsv"'
+
+# The table of doc/manual/rehearsal.md: a month of each automation by looks and by the stream.
+streamed-months: build
+	$(ENV) $(LUA) -e 'require("spec.support.fixtures.streamed_months").write "doc/manual/rehearsal.md"'
 
 # What a real Home Assistant shows of the bridge and commands through it; skipped with a sentence where its Python is not.
 .PHONY: home-assistant

@@ -229,3 +229,13 @@ describe("surplus_charge without a reading", function()
     assert.matches("0 W to spare", select(2, decided("Stopped", case, { battery_first = 80 })))
   end)
 end)
+
+describe("surplus_charge after a command that failed", function()
+  it("reads the site again and goes on", function()
+    local month = rehearse(nil, { days = 3, also = {
+      { "00:00", weather }, { "07:00", "fault", date = "2026-04-01", fault = "drop_after", row = "charge_start" },
+    } })
+    for _, note in ipairs(month.notes) do assert.is_nil(string.find(note.text, "could not decide", 1, true), note.text) end
+    assert.is_true(month:sent "charge_start" >= 2)
+  end)
+end)

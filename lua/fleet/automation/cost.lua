@@ -19,7 +19,7 @@ function M.billed(status)
   return status ~= nil and status < 500
 end
 
-local order = { "data", "command", "wake", "specs", "free" }
+local order = { "data", "command", "wake", "specs", "signal", "free" }
 
 --- "12 data, 3 command: 0.03 USD".
 function M.text(calls)

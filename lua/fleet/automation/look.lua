@@ -32,6 +32,12 @@ local function awake_at_connector(self, state, live, now)
   end
 end
 
+-- Which sections are as the stream showed them.
+local function note_source(state, sections, is_streamed)
+  state.streamed = state.streamed or {}
+  for _, name in ipairs(sections) do state.streamed[name] = is_streamed or nil end
+end
+
 -- Notes what a look showed of these sections, as far as it can be used.
 local function remember_sections(self, state, sections, value_of, now)
   local odd, missing = {}, {}
@@ -126,7 +132,10 @@ function M.look_into_event(self, state)
   if not due or now < due then return false end
   local value, sections = streamed.look_into(self, state, now)
   M.remember_info(state, { state = "online" }, now)
-  if value then remember_sections(self, state, sections, function(name) return value[name] end, now) end
+  if value then
+    remember_sections(self, state, sections, function(name) return value[name] end, now)
+    note_source(state, sections, true)
+  end
   return not streamed.due_at(self, state)
 end
 
@@ -135,14 +144,20 @@ end
 function M.look(self, state, action)
   if action.call == "vehicle_data" then
     local known = streamed.read(self, state, action, self:wall())
-    if known then return true, (remember(self, state, action, known, self:wall())) end
+    if known then
+      note_source(state, action.sections, true)
+      return true, (remember(self, state, action, known, self:wall()))
+    end
     local ready, err = M.ready_for_live_call(self, state)
     if not ready then return ready, err end
   end
   local value, more = read(self, action) -- more, with a record: whether it was free; else the error
   if not value then return nil, more end
   local odd, missing = remember(self, state, action, value, self:wall(), more)
-  if action.call == "vehicle_data" then streamed.looked(self, action.sections, self:wall()) end
+  if action.call == "vehicle_data" then
+    note_source(state, action.sections, false)
+    streamed.looked(self, action.sections, self:wall())
+  end
   if #missing > 0 then return M.unreadable(action.call, missing) end
   if action.call == "live_status" then awake_at_connector(self, state, state.seen.live_status, self:wall()) end
   return true, odd

@@ -61,6 +61,13 @@ local fields = {
   site_info = { backup_reserve_percent = "percent", tariff_content_v2 = "object" },
 }
 
+--- What automations read, all together: lists of fields by section.
+M.all = {}
+for section, rows in pairs(fields) do
+  M.all[section] = {}
+  for field in pairs(rows) do table.insert(M.all[section], field) end
+end
+
 -- ---- reading ----
 
 local read_fields

@@ -4,22 +4,32 @@ local readings = require "fleet.automation.readings"
 
 local M = {}
 
-local common = setmetatable({}, { __mode = "k" }) -- context -> id -> { seen =, at =, did =, revision = }
+local common = setmetatable({}, { __mode = "k" }) -- context -> id -> { seen =, at =, did =, looked =, revision = }
 
 local function common_of(self)
   local of_context = common[self.context] or {}
   common[self.context] = of_context
-  of_context[self.id] = of_context[self.id] or { seen = {}, at = {}, did = {}, revision = 0 }
+  of_context[self.id] = of_context[self.id] or { seen = {}, at = {}, did = {}, looked = {}, revision = 0 }
   return of_context[self.id]
 end
 
+--- When billed looks have last shown sections of the car: by section.
+function M.looked(self)
+  if self.dry then
+    self.own_looked = self.own_looked or {}
+    return self.own_looked
+  end
+  return common_of(self).looked
+end
+
 -- Whatever the one has seen or done more lately than the other. needs: what the other needs of a section. Returns whether there was
--- anything.
+-- anything. What a stream showed is not shared: it has what its reader needs, and each reads the stream for nothing.
 local function newer(from, to, needs)
-  local any = false
+  local any, streamed = false, from.streamed or {}
   for section, at in pairs(from.at) do
-    if at > (to.at[section] or -1) and readings.tells(section, from.seen[section], needs) then
+    if not streamed[section] and at > (to.at[section] or -1) and readings.tells(section, from.seen[section], needs) then
       to.at[section], to.seen[section], any = at, from.seen[section], true
+      if to.streamed then to.streamed[section] = nil end
     end
   end
   for subject, did in pairs(from.did) do

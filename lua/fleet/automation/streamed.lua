@@ -3,6 +3,7 @@
 
 local notices = require "fleet.automation.notices"
 local readings = require "fleet.automation.readings"
+local shared_looks = require "fleet.automation.shared_looks"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 
@@ -28,8 +29,7 @@ end
 
 --- Notes that a billed look has shown these sections.
 function M.looked(self, sections, now)
-  self.looked = self.looked or {}
-  for _, name in ipairs(sections) do self.looked[name] = now end
+  for _, name in ipairs(sections) do shared_looks.looked(self)[name] = now end
 end
 
 -- A receiver that a car which is awake does not reach is reported once.
@@ -51,12 +51,15 @@ end
 
 --- The sections of an action as vehicle_data has them, or nil where a look is needed.
 function M.read(self, state, action, now)
+  self.sections = tables.add(self.sections or {}, tables.set(action.sections))
   local receiver = not action.texts and receiver_of(self)
   if not receiver or now < settled_at(state) then return nil end
   local vehicle = receiver:vehicle(self.config.car.vin)
   if not vehicle.online then return report_away(self, state, now) end
+  local reads = self.definition.reads
   return looks().sections(vehicle, action.sections, {
-    looked = self.looked or {}, seen = state.seen,
+    looked = shared_looks.looked(self), seen = state.seen, strict = type(reads) == "function",
+    reads = type(reads) == "function" and reads(self.config) or reads or readings.all,
     suffices = function(name, section) return readings.read(name, section, self.definition.needs) ~= nil end,
   }, now)
 end
@@ -97,10 +100,10 @@ end
 --- Looks into an event. Returns the sections that the stream shows, to be noted. Where it lacks something, they are marked as too old, so
 --- that the next decision looks; a few minutes after the last look at the earliest.
 function M.look_into(self, state, now)
-  self.event_at = nil
+  self.event_at, state.at.live_status = nil, nil -- what the site said before the event may contradict it; reading it again is free
   local list, latest = {}, -math.huge
   for name in pairs(state.at) do
-    if self.looked and self.looked[name] then list[#list + 1] = name end
+    if self.sections and self.sections[name] then list[#list + 1] = name end
   end
   for _, name in ipairs(list) do latest = math.max(latest, state.at[name]) end
   if not list[1] then return nil end

@@ -6,7 +6,7 @@ local view = require "fleet.telemetry.view"
 
 local M = {}
 
---- Seconds between two billed looks at a section whose fields are not all streamed.
+--- Seconds between two billed looks at a section of which something is read that is not streamed.
 M.look_every = 3600
 
 --- Seconds for which a car may be awake without a connection before that counts as a failure.
@@ -52,30 +52,53 @@ end
 -- What is not streamed and is too old after a minute, unless it does not matter now.
 local changes_fast = { is_user_present = is_closed, managed_charging_state = function() return false end }
 
--- A section of the stream with what is not streamed of the look before. nil where a field that the look showed is streamed and missing, or
--- changes fast.
-local function completed(name, streamed, seen)
+-- Not too old within a day.
+local changes_seldom = tables.set { "car_version", "charger_pilot_current", "scheduled_charging_start_time_app" }
+local seldom_for = 86400 -- seconds
+
+-- Fields of which the car says that it cannot tell them now: sets by section.
+local function untold_by(vehicle, list)
+  local untold = {}
+  for _, name in ipairs(list) do untold[name] = {} end
+  M.each(vehicle, function(path, value, name)
+    local section = untold[path[1]]
+    if section and value == nil and vehicle.ended and vehicle.ended[name] then section[path[2]] = true end
+  end)
+  return untold
+end
+
+-- Whether a field that the stream lacks may be taken from the last look. seen: the section, or nil; age: since the last look at it.
+local function may_be_kept(name, field, streamed, seen, age)
+  local fast = changes_fast[field]
+  if seen and seen[field] == nil then return true end -- the car does not have it
+  if fast then return fast(streamed) end
+  if changes_seldom[field] then return seen ~= nil end
+  return seen ~= nil and age < M.look_every and not view.has(name, field)
+end
+
+-- A section of the stream, with what the caller reads and is not streamed of the last look. nil: a look is needed.
+local function completed(name, streamed, seen, age, untold, known)
   if name == "charge_state" and streamed.battery_level == nil then streamed.battery_level = streamed.usable_battery_level end
-  for field, value in pairs(seen) do
-    if streamed[field] == nil then
-      local matters_not = changes_fast[field]
-      if matters_not and not matters_not(streamed) or view.has(name, field) then return nil end
-      streamed[field] = value
+  for _, field in ipairs(known.reads[name] or {}) do
+    local is_told = streamed[field] ~= nil or untold[field] and not known.strict
+    if not is_told then
+      if not may_be_kept(name, field, streamed, seen, age) then return nil end
+      streamed[field] = seen and seen[field]
     end
   end
   return streamed
 end
 
 --- The sections (a list of names) as vehicle_data has them, or nil where a look is needed. known: { looked = { section = when it was last
---- looked at }, seen = { section = its fields }, suffices = function(name, section) that tells whether it has what is needed }.
+--- looked at }, seen = { section = its fields }, reads = { section = list of the fields that the caller reads }, strict = a field that it
+--- reads must have a value, suffices = function(name, section) that tells whether it has what is needed }.
 function M.sections(vehicle, list, known, now)
   if not vehicle.online then return nil end
-  local data, out = view.of(vehicle, { age = newest, sections = tables.set(list) }), {}
+  local data, untold, out = view.of(vehicle, { age = newest, sections = tables.set(list) }), untold_by(vehicle, list), {}
   for _, name in ipairs(list) do
-    local looked, seen = known.looked[name], known.seen[name]
-    if not looked or now - looked >= M.look_every or type(seen) ~= "table" then return nil end
-    local streamed = data[name] or next(seen) == nil and {} -- a section that the look did not show, such as location_data
-    local section = streamed and completed(name, streamed, seen)
+    local age, seen = now - (known.looked[name] or -math.huge), known.seen[name]
+    if age >= seldom_for or type(seen) ~= "table" then seen = nil end
+    local section = completed(name, data[name] or {}, seen, age, untold[name], known)
     if not section or not known.suffices(name, section) then return nil end
     out[name] = section
   end

@@ -13,7 +13,9 @@ local templates = {
     name = "charging", doc = "whether and how the car charges, and where",
     fields = {
       DetailedChargeState = { 30 }, Soc = { 60, 0.5 }, ChargeLimitSoc = { 60 }, ACChargingPower = { 30, 0.2 }, DCChargingPower = { 30, 1 },
-      ChargeAmps = { 30, 1 }, TimeToFullCharge = { 300, 0.1 }, ChargingCableType = { 30 }, Location = { 60, 100 },
+      ChargeAmps = { 30, 1 }, ChargeCurrentRequest = { 60 }, ChargeCurrentRequestMax = { 60 }, ChargerVoltage = { 300, 5 },
+      ChargerPhases = { 300 }, ACChargingEnergyIn = { 300, 0.1 }, DCChargingEnergyIn = { 300, 0.1 }, TimeToFullCharge = { 300, 0.1 },
+      ScheduledChargingMode = { 60 }, ChargingCableType = { 30 }, Location = { 60, 100 },
     },
   },
   {
@@ -21,14 +23,15 @@ local templates = {
     fields = {
       DetailedChargeState = { 30 }, Soc = { 60, 0.5 }, ChargeLimitSoc = { 60 }, ACChargingPower = { 30, 0.1 }, ChargeAmps = { 30, 1 },
       ChargeCurrentRequest = { 30 }, ChargeCurrentRequestMax = { 60 }, ChargerVoltage = { 60, 5 }, ChargerPhases = { 60 },
-      ChargingCableType = { 30 }, LocatedAtHome = { 60 },
+      ACChargingEnergyIn = { 300, 0.1 }, DCChargingEnergyIn = { 300, 0.1 }, TimeToFullCharge = { 300, 0.1 },
+      ScheduledChargingMode = { 60 }, ChargingCableType = { 30 }, LocatedAtHome = { 60 },
     },
   },
   {
     name = "presence", doc = "whether the car is at home, moves, is locked and closed",
     fields = {
-      Gear = { 10 }, Location = { 60, 100 }, LocatedAtHome = { 60 }, Locked = { 30 }, DoorState = { 30 }, DriverSeatOccupied = { 30 },
-      SentryMode = { 60 },
+      Gear = { 10 }, Location = { 60, 100 }, LocatedAtHome = { 60 }, Locked = { 30 }, DoorState = { 30 }, FdWindow = { 60 },
+      FpWindow = { 60 }, RdWindow = { 60 }, RpWindow = { 60 }, DriverSeatOccupied = { 30 }, SentryMode = { 60 },
     },
   },
   {
@@ -38,7 +41,8 @@ local templates = {
       RatedRange = { 60, 1 }, EstBatteryRange = { 60, 1 }, DetailedChargeState = { 30 }, ChargeLimitSoc = { 60 }, ChargeAmps = { 30, 1 },
       ACChargingPower = { 30, 0.1 }, DCChargingPower = { 30, 1 }, ACChargingEnergyIn = { 60, 0.1 }, DCChargingEnergyIn = { 60, 0.1 },
       ChargerVoltage = { 60, 2 }, ChargerPhases = { 60 }, TimeToFullCharge = { 300, 0.1 }, ChargingCableType = { 30 },
-      ChargePortDoorOpen = { 30 }, FastChargerPresent = { 30 }, InsideTemp = { 60, 0.5 }, OutsideTemp = { 60, 0.5 }, HvacPower = { 60 },
+      ChargeCurrentRequest = { 60 }, ChargeCurrentRequestMax = { 60 }, ScheduledChargingMode = { 60 }, ChargePortDoorOpen = { 30 },
+      FastChargerPresent = { 30 }, InsideTemp = { 60, 0.5 }, OutsideTemp = { 60, 0.5 }, HvacPower = { 60 },
       HvacLeftTemperatureRequest = { 60 }, ClimateKeeperMode = { 60 }, DefrostMode = { 60 }, Locked = { 30 }, DoorState = { 30 },
       FdWindow = { 60 }, FpWindow = { 60 }, RdWindow = { 60 }, RpWindow = { 60 }, SentryMode = { 60 }, LocatedAtHome = { 60 },
       TpmsPressureFl = { 600, 0.05 }, TpmsPressureFr = { 600, 0.05 }, TpmsPressureRl = { 600, 0.05 }, TpmsPressureRr = { 600, 0.05 },

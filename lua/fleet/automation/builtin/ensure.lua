@@ -61,6 +61,19 @@ function M.prepare(config)
   config.order, config.sections = ordered(config.settings)
 end
 
+--- What settings are read back by, lists of fields by section. A stream that lacks one, or a car that cannot tell it now, must not pass for
+--- "off".
+function M.reads(config)
+  local lists = {}
+  for _, name in ipairs(config.order) do
+    for section, field in string.gmatch(rows.by_name[name].settle, "([%a_]+)%.([%w_]+)") do
+      lists[section] = lists[section] or {}
+      table.insert(lists[section], field)
+    end
+  end
+  return lists
+end
+
 -- ---- looking ----
 
 local function site_looks(config, now, state)

@@ -6,6 +6,8 @@
 --   handles =       { "car" }, { "site" } or both: what must be given; the first is whose record it keeps. { "car|site" }: one
 --   also =          { "car" }: what may be given besides
 --   needs =         { section = { field, … } }: without these fields a section counts as not seen (readings.lua)
+--   reads =         { section = { field, … } }: what it reads of a look at all, or function(config) that returns it and needs a value
+--                   of each; left out: everything that readings.lua names
 --   options =       { name = { type =, default =, needed =, min =, max =, doc = } }
 --   prepare =       function(config): the rest of the checks, and what is derived from the options once; raises
 --   observe =       function(config, now) -> inputs of the next decision that are not the service's: prices

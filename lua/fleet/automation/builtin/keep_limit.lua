@@ -9,6 +9,7 @@ local M = {
   precedence = 15,
   handles = { "car" },
   needs = { charge_state = { "battery_level", "charge_limit_soc" } },
+  reads = { charge_state = { "battery_level", "charge_limit_soc" } },
   options = {
     level = { type = "number", min = 50, max = 100, default = 80, doc = "percent" },
     look_every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between looks at the car's record" },

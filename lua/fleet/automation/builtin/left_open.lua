@@ -8,6 +8,12 @@ local M = {
   precedence = 20,
   handles = { "car" },
   needs = { vehicle_state = { "locked", "df", "dr", "pf", "pr" } },
+  reads = {
+    vehicle_state = {
+      "locked", "is_user_present", "df", "dr", "pf", "pr", "ft", "rt", "fd_window", "fp_window", "rd_window", "rp_window",
+    },
+    drive_state = { "shift_state", "latitude", "longitude" },
+  },
   options = {
     minutes = { type = "number", min = 1, max = 240, default = 10, doc = "that it must stand like that" },
     close = { type = "boolean", default = true, doc = "close windows and lock; else only tell" },

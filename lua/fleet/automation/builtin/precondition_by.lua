@@ -11,6 +11,10 @@ local M = {
   precedence = 20,
   handles = { "car" },
   needs = { charge_state = { "charging_state", "battery_level" }, climate_state = { "is_climate_on" } },
+  reads = {
+    charge_state = { "charging_state", "battery_level" }, climate_state = { "is_climate_on", "driver_temp_setting" },
+    drive_state = { "shift_state" },
+  },
   options = {
     ready_by = { type = "string", needed = true, doc = "local time such as \"07:30\"" },
     days = { type = "string", default = "all", doc = "\"all\", \"mon-fri\" or \"sat-sun\"" },

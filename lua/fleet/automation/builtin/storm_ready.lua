@@ -14,6 +14,7 @@ local M = {
   handles = { "site" },
   also = { "car" },
   needs = { charge_state = { "charge_limit_soc" } },
+  reads = { charge_state = { "charge_limit_soc" } },
   options = {
     warning = { type = "function", needed = true, doc = "function(now) that returns nil, or { text =, ends = UTC seconds }" },
     reserve = {

@@ -18,6 +18,12 @@ local M = {
   precedence = 20,
   handles = { "car", "site" },
   needs = { charge_state = { "charging_state" } },
+  reads = {
+    charge_state = {
+      "charging_state", "battery_level", "charge_limit_soc", "charge_current_request", "charge_current_request_max",
+      "managed_charging_state",
+    },
+  },
   options = {
     min_amps = { type = "number", min = 1, max = 48, default = 5, doc = "below this it does not charge" },
     max_amps = { type = "number", min = 1, max = 80, default = 16, doc = "of the cable" },
@@ -332,7 +338,7 @@ end
 
 -- A look that is due. While the site cannot be read and the car charges, every other attempt is left to the stop.
 local function is_look_due(config, now, state, live)
-  if not live then return true end
+  if not live or not state.at.live_status then return true end -- a failed command makes all that was seen too old
   if now - state.at.live_status < config.sample_every * 0.9 then return false end
   local failing = state.trouble and state.trouble.count % 2 == 1 and now - state.at.live_status > oldest
   return not (failing and manual_override.is_charging(state.seen.charge_state))

@@ -24,6 +24,7 @@ local sample_every, idle_every = 300, 900 -- seconds; prices are published by qu
 local function act(stage, entry)
   if entry.habit == "ready" then return measure.ready(stage) end
   habits.act(stage, entry)
+  if stage.stream then stage.stream:tick() end
 end
 
 -- Seconds until the next sample: a car that does not charge, and will not begin by itself, needs fewer.
@@ -48,7 +49,7 @@ end
 
 local known = {
   "automation", "from", "days", "zone", "vehicle", "energy_site", "habits", "tariff", "ready_by", "store", "http",
-  "start",
+  "start", "stream",
 }
 
 local function check(given)
@@ -94,6 +95,15 @@ local function add_ready(stage, given, list)
   return list
 end
 
+-- Cars that stream: the receiver is the client's. What is sent counts as signals.
+local function start_stream(stage, given)
+  if not given.stream then return nil end
+  local config = given.stream
+  if type(config) == "string" then config = require("fleet.telemetry.templates").config(config) end
+  stage.stream = require("fleet.sim.rehearsal.stream").of_client(stage.service, stage.client, config)
+  tasks.spawn(function() stage.stream:run() end)
+end
+
 local function run_all(stage, given, automations)
   local running = {}
   local list = add_ready(stage, given, habits.agenda(stage, given))
@@ -107,11 +117,13 @@ local function run_all(stage, given, automations)
   end
   local ok, failure = pcall(live, stage, list)
   for _, automation in ipairs(automations) do automation:stop() end
+  if stage.stream then stage.stream:close() end
   for _, task in ipairs(running) do task:wait() end
   if not ok then error(failure, 0) end
 end
 
 local function report_of(stage)
+  if stage.stream then stage.calls.signal = stage.stream.signals end
   return setmetatable({
     zone = stage.zone, from = stage.from, to = stage.to, kwh = stage.kwh, sun_kwh = stage.sun_kwh,
     grid_kwh = stage.kwh - stage.sun_kwh,
@@ -156,7 +168,8 @@ end
 --- Rehearses automations. given: automation = function(car, site, client) that returns one or a list of them (an empty
 --- one: the car as it is); from = "2026-03-01";
 --- days = 31; zone; habits = list of { "17:45", action, days = "mon-fri", date =, miles = }; vehicle, energy_site: members of
---- the simulator's garage; tariff: what energy from the grid costs; ready_by: when the level is noted each day.
+--- the simulator's garage; tariff: what energy from the grid costs; ready_by: when the level is noted each day; stream: the name of a
+--- template or a telemetry configuration by which the car streams.
 --- is_automation(value) tells one from a list. Returns a report, see lua/fleet/sim/rehearsal/report.lua. Raises what goes wrong.
 function M.run(given, is_automation)
   check(given)
@@ -169,6 +182,7 @@ function M.run(given, is_automation)
       local client = service.client(stage, options)
       stage.client = client
       local made = options.automation(client:vehicle(M.vin), client:energy_site(M.site), client)
+      start_stream(stage, options)
       run_all(stage, options, is_automation(made) and { made } or made)
       client:close()
     end)

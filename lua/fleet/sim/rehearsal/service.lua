@@ -51,8 +51,8 @@ local function record(stage, request, status, body)
   local row = request.row
   if not row or status == 401 then return end
   local at, billing = clock.now(), row.billing or "free"
-  if cost.billed(status) and billing ~= "free" then stage.calls[billing] = (stage.calls[billing] or 0) + 1 end
   if at >= stage.to then return end
+  if cost.billed(status) and billing ~= "free" then stage.calls[billing] = (stage.calls[billing] or 0) + 1 end
   if stage.looks and billing == "data" and status < 400 then stage.looks[#stage.looks + 1] = { at = at, name = row.name } end
   if status >= 400 then stage.refused[#stage.refused + 1] = { at = at, name = row.name, status = status } end
   if not is_command(stage, row, request) then return end
