@@ -172,14 +172,14 @@ describe("surplus_charge without a reading", function()
   before_each(function() client = seam.client "{}" end)
   after_each(function() client:close() end)
 
-  local function decided(charging, live, options)
+  local function decided(charging, live, options, read_at)
     local given = { car = client:vehicle(seam.vin), site = client:energy_site "1234567890", zone = "UTC", min_on = 0, min_off = 0,
       steady = 0 }
     for name, value in pairs(options or {}) do given[name] = value end
     local state = {
       seen = { info = { state = "online" }, live_status = live, charge_state = { charging_state = charging,
         charge_current_request = 16, charge_current_request_max = 16, battery_level = 50, charge_limit_soc = 80 } },
-      at = { info = now, live_status = now, charge_state = now },
+      at = { info = now, live_status = read_at or now, charge_state = now },
       inputs = {}, memory = {}, did = {}, refused = {}, day = { commands = 0 }, calls = {}, claims = {},
     }
     local decision = fleet.automation.surplus_charge(given):step(now, state)
@@ -228,14 +228,8 @@ describe("surplus_charge without a reading", function()
     case.percentage_charged = 30
     assert.matches("0 W to spare", select(2, decided("Stopped", case, { battery_first = 80 })))
   end)
-end)
 
-describe("surplus_charge after a command that failed", function()
-  it("reads the site again and goes on", function()
-    local month = rehearse(nil, { days = 3, also = {
-      { "00:00", weather }, { "07:00", "fault", date = "2026-04-01", fault = "drop_after", row = "charge_start" },
-    } })
-    for _, note in ipairs(month.notes) do assert.is_nil(string.find(note.text, "could not decide", 1, true), note.text) end
-    assert.is_true(month:sent "charge_start" >= 2)
+  it("reads the site again after a command that failed, which makes all that was seen too old", function()
+    assert.equal("live_status", (decided("Stopped", live(), nil, "too old")))
   end)
 end)

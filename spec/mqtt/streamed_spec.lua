@@ -54,7 +54,7 @@ describe("a car that streams", function()
       house:start()
       fleet.sleep(300)
       assert.equal("60", house:says "battery") -- Soc alone is streamed
-      for _, name in ipairs { "lock", "door_driver_front", "windows", "climate/mode", "user_present", "charging_amps", "location" } do
+      for _, name in ipairs { "lock", "door_driver_front", "windows", "climate/mode", "user_present", "charge_port", "location" } do
         assert.is_nil(house:says(name))
       end
       assert.same({}, house.calls)
