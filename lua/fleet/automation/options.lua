@@ -8,17 +8,17 @@ local M = {}
 
 -- Options that every automation takes.
 M.common = {
-  name = { type = "string", doc = "needed when two of one kind run for one car: each has its own state" },
-  precedence = { type = "number", doc = "the higher number wins where automations disagree; left out, that of its kind" },
-  daily_cap = { type = "number", min = 1, max = 1000, default = 40, doc = "commands on one day, at most" },
-  look_every = { type = "number", min = 60, max = 86400, default = 1800, doc = "seconds between looks at the car's record" },
-  wake = { type = "boolean", default = false, doc = "may wake the car; a wake is priced" },
+  name = { type = "string", doc = "needed if two automations of one kind run for one car: each has its own state" },
+  precedence = { type = "number", doc = "if automations disagree, the higher number wins. By default that of the kind" },
+  daily_cap = { type = "number", min = 1, max = 1000, default = 40, doc = "commands a day, at most" },
+  look_every = { type = "number", min = 60, max = 86400, default = 1800, doc = "seconds between reads of the car's record" },
+  wake = { type = "boolean", default = false, doc = "may wake the car; each wake is billed" },
   zone = {
     type = "string",
-    doc = "IANA name of the local time: needed where times of day count, unless the tariff names it; else days are those of UTC",
+    doc = "IANA name of the time zone: needed for times of day, unless the tariff has it. Otherwise days are in UTC",
   },
-  notify = { type = "function", doc = "function(event): called once with what a person should know" },
-  dry_run = { type = "boolean", default = false, doc = "look and decide, but send nothing" },
+  notify = { type = "function", doc = "function(event): called once for each thing that a person should know" },
+  dry_run = { type = "boolean", default = false, doc = "read and decide, but send nothing" },
 }
 
 local function check_value(where, name, option, value)

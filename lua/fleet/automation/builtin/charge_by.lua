@@ -24,14 +24,18 @@ local M = {
   needs = { charge_state = { "battery_level", "charging_state", "charge_limit_soc" } },
   options = tables.add({
     ready_by = { type = "string", needed = true, doc = "local time such as \"07:00\"" },
-    level = { type = "number", min = 20, max = 100, default = 80, doc = "percent" },
+    level = { type = "number", min = 20, max = 100, default = 80, doc = "percent to reach" },
     tariff = {
-      type = "table|function", doc = "a tariff object, or a function(now) that returns one, or nil and why; without prices the last hours",
+      type = "table|function",
+      doc = "a tariff, or a function(now) that returns one, or nil and a reason. Without prices: the last hours before ready_by",
     },
-    recheck = { type = "number", min = 300, max = 14400, default = 14400, doc = "seconds between live looks while it charges by command" },
-    go_on = { type = "boolean", default = true, doc = "go on to the level after 'ready_by' where the car came too late for it" },
-    schedules = { type = "boolean", default = true, doc = "write the plan into a car that keeps schedules" },
-    place = { type = "table", doc = "{ lat =, lon = } of the plug; without it where the car stands when it is first seen there" },
+    recheck = {
+      type = "number", min = 300, max = 14400, default = 14400,
+      doc = "seconds between live reads while the car charges by command",
+    },
+    go_on = { type = "boolean", default = true, doc = "continue to the level after ready_by if the car arrived too late" },
+    schedules = { type = "boolean", default = true, doc = "write the plan into the car as schedules, if its firmware keeps them" },
+    place = { type = "table", doc = "{ lat =, lon = } of the plug. By default the place where the car is first seen plugged in" },
   }, battery.options),
 }
 

@@ -11,17 +11,20 @@ local temporary = require "fleet.automation.temporary"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {
-  doc = "Fills the house's battery from the grid in a window of the day, and puts everything back.",
+  doc = "Fills the home battery from the grid during certain hours, then restores tariff and reserve.",
   precedence = 10,
   handles = { "site" },
   options = {
-    from = { type = "string", needed = true, doc = "local time at which it begins, such as \"01:00\"" },
-    to = { type = "string", needed = true, doc = "local time at which everything is back" },
+    from = { type = "string", needed = true, doc = "local time at which charging begins, such as \"01:00\"" },
+    to = { type = "string", needed = true, doc = "local time at which tariff and reserve are restored" },
     level = { type = "number", min = 10, max = 100, default = 100,
-      doc = "percent; some sites keep 80 where more is sent; the automation reports it" },
-    cheap = { type = "boolean", default = true, doc = "set a tariff that is cheap in the window, for gateways that wait for it" },
-    when = { type = "function", doc = "function(now) that returns whether this night counts; without it every night" },
-    every = { type = "number", min = 300, max = 7200, default = 900, doc = "seconds between looks at the site in the window" },
+      doc = "percent to reach. Some sites store 80 if more is sent; the automation then reports it" },
+    cheap = {
+      type = "boolean", default = true,
+      doc = "send a tariff that is cheap in these hours, for gateways that charge in cheap hours only",
+    },
+    when = { type = "function", doc = "function(now) that returns whether to charge tonight. By default every night" },
+    every = { type = "number", min = 300, max = 7200, default = 900, doc = "seconds between reads of the site in these hours" },
   },
 }
 

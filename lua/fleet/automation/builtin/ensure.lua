@@ -12,14 +12,14 @@ local core = require "fleet.core"
 local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
-  doc = "Keeps declared settings of a car or a site.",
+  doc = "Keeps settings of a car or a site as you declare them.",
   precedence = 10,
   handles = { "car|site" },
   options = {
-    settings = { type = "table", needed = true, doc = "{ set_charge_limit = { percent = 80 }, … }: calls and their parameters" },
-    every = { type = "number", min = 600, max = 7 * 86400, default = 3600, doc = "seconds between looks at a car that is awake" },
-    look_every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between looks at the car's record" },
-    most_a_day = { type = "number", min = 1, max = 24, default = 3, doc = "how often one setting is set again on one day" },
+    settings = { type = "table", needed = true, doc = "calls and their parameters: { set_charge_limit = { percent = 80 }, … }" },
+    every = { type = "number", min = 600, max = 7 * 86400, default = 3600, doc = "seconds between live reads of a car that is awake" },
+    look_every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between reads of the car's record" },
+    most_a_day = { type = "number", min = 1, max = 24, default = 3, doc = "how many times a day one setting is sent again" },
   },
 }
 

@@ -5,14 +5,14 @@
 local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
-  doc = "Sets the charge limit of every day again after a trip.",
+  doc = "Restores the everyday charge limit after a trip.",
   precedence = 15,
   handles = { "car" },
   needs = { charge_state = { "battery_level", "charge_limit_soc" } },
   reads = { charge_state = { "battery_level", "charge_limit_soc" } },
   options = {
-    level = { type = "number", min = 50, max = 100, default = 80, doc = "percent" },
-    look_every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between looks at the car's record" },
+    level = { type = "number", min = 50, max = 100, default = 80, doc = "percent, the everyday limit" },
+    look_every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between reads of the car's record" },
   },
 }
 

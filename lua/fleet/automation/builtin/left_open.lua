@@ -4,7 +4,7 @@ local battery = require "fleet.automation.charging.battery"
 local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
-  doc = "Tells what a parked car has open, and closes what can be closed.",
+  doc = "Reports what a parked car has open, closes its windows and locks it.",
   precedence = 20,
   handles = { "car" },
   needs = { vehicle_state = { "locked", "df", "dr", "pf", "pr" } },
@@ -15,9 +15,9 @@ local M = {
     drive_state = { "shift_state", "latitude", "longitude" },
   },
   options = {
-    minutes = { type = "number", min = 1, max = 240, default = 10, doc = "that it must stand like that" },
-    close = { type = "boolean", default = true, doc = "close windows and lock; else only tell" },
-    look_every = { type = "number", min = 60, max = 86400, default = 900, doc = "seconds between looks at the car's record" },
+    minutes = { type = "number", min = 1, max = 240, default = 10, doc = "minutes that the car must be parked with something open" },
+    close = { type = "boolean", default = true, doc = "close windows and lock the car; false: only report" },
+    look_every = { type = "number", min = 60, max = 86400, default = 900, doc = "seconds between reads of the car's record" },
   },
 }
 

@@ -7,7 +7,7 @@ local options = require "fleet.automation.options"
 local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
-  doc = "Conditions the cabin for a local time, if the car is plugged in or has enough.",
+  doc = "Heats or cools the cabin for a local time, if the car is plugged in or has enough charge.",
   precedence = 20,
   handles = { "car" },
   needs = { charge_state = { "charging_state", "battery_level" }, climate_state = { "is_climate_on" } },
@@ -18,10 +18,16 @@ local M = {
   options = {
     ready_by = { type = "string", needed = true, doc = "local time such as \"07:30\"" },
     days = { type = "string", default = "all", doc = "\"all\", \"mon-fri\" or \"sat-sun\"" },
-    lead = { type = "number", min = 300, max = 3600, default = 1200, doc = "seconds before that time at which it begins" },
-    linger = { type = "number", min = 0, max = 3600, default = 900, doc = "seconds after that time at which it ends, if nobody drives" },
-    min_level = { type = "number", min = 10, max = 100, default = 50, doc = "percent of the battery that is enough without the plug" },
-    temp = { type = "number", min = 15, max = 28, doc = "degrees Celsius; the car's own without it" },
+    lead = { type = "number", min = 300, max = 3600, default = 1200, doc = "seconds before ready_by at which the climate starts" },
+    linger = {
+      type = "number", min = 0, max = 3600, default = 900,
+      doc = "seconds after ready_by at which the climate stops, unless the car is driven",
+    },
+    min_level = {
+      type = "number", min = 10, max = 100, default = 50,
+      doc = "percent of the battery that is enough if the car is not plugged in",
+    },
+    temp = { type = "number", min = 15, max = 28, doc = "degrees Celsius. By default the car's own setting" },
   },
 }
 

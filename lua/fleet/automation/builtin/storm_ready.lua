@@ -9,7 +9,7 @@ local temporary = require "fleet.automation.temporary"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
 
 local M = {
-  doc = "Raises the reserve of the house and the car's limit while a warning holds.",
+  doc = "Raises the reserve of the home battery and the car's charge limit during a storm warning.",
   precedence = 40,
   handles = { "site" },
   also = { "car" },
@@ -19,11 +19,14 @@ local M = {
     warning = { type = "function", needed = true, doc = "function(now) that returns nil, or { text =, ends = UTC seconds }" },
     reserve = {
       type = "number", min = 0, max = 100, default = 100,
-      doc = "percent of the house's battery; some sites keep 80 where more is sent; the automation reports it",
+      doc = "percent of the home battery. Some sites store 80 if more is sent; the automation then reports it",
     },
-    level = { type = "number", min = 50, max = 100, default = 100, doc = "percent, limit of the car" },
-    every = { type = "number", min = 60, max = 7200, default = 600, doc = "seconds between asking for warnings" },
-    calm = { type = "number", min = 0, max = 86400, default = 3600, doc = "seconds without a warning before everything goes back" },
+    level = { type = "number", min = 50, max = 100, default = 100, doc = "percent, charge limit of the car" },
+    every = { type = "number", min = 60, max = 7200, default = 600, doc = "seconds between calls of warning" },
+    calm = {
+      type = "number", min = 0, max = 86400, default = 3600,
+      doc = "seconds without a warning before reserve and limit are restored",
+    },
   },
 }
 

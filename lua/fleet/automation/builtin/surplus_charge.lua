@@ -14,7 +14,7 @@ local on_solar = require "fleet.automation.charging.on_solar"
 local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
-  doc = "Charges a car with what the roof gives and the house does not take.",
+  doc = "Charges a car with solar power that the house does not use.",
   precedence = 20,
   handles = { "car", "site" },
   needs = { charge_state = { "charging_state" } },
@@ -25,18 +25,24 @@ local M = {
     },
   },
   options = {
-    min_amps = { type = "number", min = 1, max = 48, default = 5, doc = "below this it does not charge" },
-    max_amps = { type = "number", min = 1, max = 80, default = 16, doc = "of the cable" },
-    volts = { type = "number", min = 100, max = 480, default = 230, doc = "of a phase" },
-    phases = { type = "number", min = 1, max = 3, default = 1, doc = "of the cable" },
-    dead_band = { type = "number", min = 0, max = 5000, default = 300, doc = "watts that the surplus may move before amps follow" },
-    grid_allowance = { type = "number", min = 0, max = 20000, default = 0, doc = "watts that may be bought" },
+    min_amps = { type = "number", min = 1, max = 48, default = 5, doc = "amps; below this the car does not charge" },
+    max_amps = { type = "number", min = 1, max = 80, default = 16, doc = "amps that the cable allows" },
+    volts = { type = "number", min = 100, max = 480, default = 230, doc = "volts of a phase" },
+    phases = { type = "number", min = 1, max = 3, default = 1, doc = "phases of the cable" },
+    dead_band = {
+      type = "number", min = 0, max = 5000, default = 300,
+      doc = "watts by which the surplus may change before the amps change",
+    },
+    grid_allowance = { type = "number", min = 0, max = 20000, default = 0, doc = "watts that may be bought from the grid" },
     min_on = { type = "number", min = 0, max = 7200, default = 900, doc = "seconds that charging lasts at least" },
-    min_off = { type = "number", min = 0, max = 7200, default = 900, doc = "seconds between stop and start" },
-    steady = { type = "number", min = 0, max = 3600, default = 300, doc = "seconds that a surplus, or its lack, must last" },
+    min_off = { type = "number", min = 0, max = 7200, default = 900, doc = "seconds between a stop and the next start" },
+    steady = {
+      type = "number", min = 0, max = 3600, default = 300,
+      doc = "seconds that a surplus must last before a start, or be missing before a stop",
+    },
     adjust_every = { type = "number", min = 60, max = 7200, default = 600, doc = "seconds between two changes of amps" },
-    sample_every = { type = "number", min = 30, max = 1800, default = 120, doc = "seconds between looks at the site by day" },
-    battery_first = { type = "number", min = 0, max = 100, doc = "percent up to which the battery of the house goes first" },
+    sample_every = { type = "number", min = 30, max = 1800, default = 120, doc = "seconds between reads of the site by day" },
+    battery_first = { type = "number", min = 0, max = 100, doc = "percent up to which the home battery is charged first" },
   },
 }
 

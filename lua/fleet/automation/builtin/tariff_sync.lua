@@ -16,13 +16,14 @@ local M = {
       type = "table|function", needed = true,
       doc = "a tariff, the options of fleet.tariff.from_rows, or a function(now) of either",
     },
-    every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between asking for prices" },
-    min_gap = { type = "number", min = 0, max = 86400, default = 14400, doc = "seconds between two changes that are sent" },
+    every = { type = "number", min = 60, max = 86400, default = 3600, doc = "seconds between calls of prices" },
+    min_gap = { type = "number", min = 0, max = 86400, default = 14400, doc = "seconds between two tariffs that are sent" },
     any_currency = {
-      type = "boolean", default = false, doc = "send prices in a currency that the app is not known to show, or without one",
+      type = "boolean", default = false, doc = "send prices in a currency that Tesla's app may not show, or without a currency",
     },
     verify_every = {
-      type = "number", min = 3600, max = 30 * 86400, default = 86400, doc = "seconds after which the site is compared again",
+      type = "number", min = 3600, max = 30 * 86400, default = 86400,
+      doc = "seconds after which the automation compares the site's tariff again",
     },
   },
 }
