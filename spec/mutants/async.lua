@@ -8,5 +8,5 @@ return {
   { "lua/fleet/async/task.lua", "if self.report then self.report.seen = true end", "", { tasks } },
   { "lua/fleet/async/task.lua", "if not ok then close_coroutine(task.coroutine) end", "", { tasks } },
   { "lua/fleet/async/calls.lua", "err.outcome == \"unknown\" and #unknown < most_reported", "err.outcome == \"unknown\"", { tasks, loop } },
-  { "src/bind/http/loop.c", "if (!lua_rawequal(L, -1, 2)) return 0;", "", { tasks, loop } },
+  { "lua/fleet/async/loop.lua", "if not fd or watches[fd] ~= self then return end", "", { tasks, loop } },
 }

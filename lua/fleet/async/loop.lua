@@ -19,6 +19,7 @@ local queue_first, queue_last -- the tasks that can run
 local asleep = false -- promises wait for a time
 local ticks = 0 -- nested ticks in progress
 local exported = false -- a host waits on the descriptor
+local watches = {} -- by descriptor, the one that took the number last
 local replies_per_tick, tasks_per_tick = 8, 16
 
 local function open()
@@ -141,11 +142,13 @@ end
 
 -- Errors of watch callbacks are reported, not raised: the code that runs the loop did not cause them.
 local function call_watches()
-  local watch, events = engine:ready()
-  while watch do
-    local ok, failure = pcall(watch.fn, events)
+  local fd, events = engine:ready()
+  while fd do
+    local watch = watches[fd]
+    local ok, failure = true, nil
+    if watch then ok, failure = pcall(watch.fn, events) end
     if not ok then io.stderr:write("fleet: the function of a watch failed: ", tostring(failure), "\n") end
-    watch, events = engine:ready()
+    fd, events = engine:ready()
   end
 end
 
@@ -272,9 +275,14 @@ function loop.events()
   return "r"
 end
 
+local modes = { r = true, w = true, rw = true }
 local watch_mt = { __name = "fleet.watch", __index = {} }
 function watch_mt.__index:close()
-  if engine then engine:unwatch(self) end
+  local fd = self.fd
+  self.fd = nil
+  if not fd or watches[fd] ~= self then return end -- its number belongs to another watch by now
+  watches[fd] = nil
+  engine:unwatch(fd)
 end
 watch_mt.__close = watch_mt.__index.close
 
@@ -282,7 +290,17 @@ watch_mt.__close = watch_mt.__index.close
 --- watch(fd, mode, fn) and loop:watch(fd, mode, fn) are the same.
 function loop.watch(fd, mode, fn, ...)
   if fd == loop then return loop.watch(mode, fn, ...) end
-  return open():watch(fd, mode, setmetatable({ fd = fd, fn = fn }, watch_mt))
+  if not modes[mode] then errors.usage 'watch: mode must be "r", "w" or "rw"' end
+  if type(fn) ~= "function" then errors.usage "watch: a function is needed" end
+  if type(fd) ~= "number" or fd % 1 ~= 0 or math.abs(fd) >= 2 ^ 31 then -- a larger number would be that of another descriptor
+    errors.usage("watch: a descriptor (a whole number) is needed, got %s", tostring(fd))
+  end
+  local watch, before = setmetatable({ fd = fd, fn = fn }, watch_mt), watches[fd]
+  watches[fd] = watch
+  local watched, err, kind = open():watch(fd, mode)
+  if watched then return watch end
+  watches[fd] = before
+  return nil, err, kind
 end
 
 -- ---- fork ----
@@ -294,7 +312,7 @@ end
 --- In a forked child: an engine of its own; what the parent waits for is forgotten.
 function M.reopen()
   local parents = engine
-  engine, queue_first, queue_last = nil, nil, nil
+  engine, queue_first, queue_last, watches = nil, nil, nil, {}
   asleep, entered = false, false
   M.generation = M.generation + 1
   open()

@@ -88,6 +88,12 @@ function M.at_hand(context, token_kind)
   return token and token:choose(context.clock()) == "use" and token:access() or nil
 end
 
+local function given_token(token, rejected)
+  if not rejected or not core.same_secret(token, rejected) then return token end
+  local refused = "the token given to fleet.new was refused: it has expired, or is of another region"
+  return errors.failure("auth", refused, { outcome = "not_sent" })
+end
+
 --- An access token for a call: the stored one, or a newly exchanged one. token_kind: "user", "partner" or "business".
 --- options: rejected, the access token that was just answered with 401; deadline, in real seconds, until when to wait for
 --- another process that is exchanging. Returns the token, or nil, err, kind (err.outcome: of the exchange): `auth` only when there is no
@@ -96,7 +102,7 @@ end
 function M.access(context, token_kind, options)
   options = options or {}
   local config, rejected = context.config, options.rejected
-  if config.token then return need.given(config.token, rejected) end
+  if config.token then return given_token(config.token, rejected) end
   local slot = cache.slot(context, token_kind)
   local token, err, kind = slot:newest(rejected ~= nil)
   if token == nil then return nil, err, kind end

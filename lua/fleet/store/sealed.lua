@@ -19,6 +19,26 @@ local function is_sealed(value)
   return string.sub(value, 1, #mark) == mark
 end
 
+-- The first word of a record's key. Tokens, sessions and the answers that a proxy keeps (an invitation's code is one) are secret,
+-- counts and settings are not.
+local secret_words = { token = true, session = true, proxy = true }
+
+local function is_secret(key)
+  return secret_words[string.match(key, "^[^/]*")] or false
+end
+
+-- The value as it is stored. Returns nil, err, kind where it cannot be sealed.
+local function seal(self, key, value)
+  if not self.key or not is_secret(key) then return value end
+  return self.key:seal(key, value)
+end
+
+local function unseal(self, key, value)
+  if not is_secret(key) or not is_sealed(value) then return value end
+  if self.key then return self.key:unseal(key, value) end
+  return errors.failure("store", "a stored record is sealed: give the store_key that it was sealed with")
+end
+
 local function account_of(key)
   return string.match(key, "^token/(.+)/[^/]+$")
 end
@@ -34,7 +54,7 @@ local function seal_in_place(self, key)
   local value, generation, kind = self.inner:get(key)
   if value == nil then return kind == nil end
   if is_sealed(value) then return true end
-  local sealed = core.seal_record(self.key, key, value)
+  local sealed = seal(self, key, value)
   return sealed ~= nil and self.inner:put(key, sealed, { generation = generation, durable = true }) ~= nil
 end
 
@@ -67,7 +87,7 @@ function Sealed.get(self, key)
     if err then return nil, err, err.kind end
   end
   if value and (self.key or is_sealed(value)) then -- without a key, only what a sealed record is
-    local plain, err, failed = core.unseal_record(self.key, key, value)
+    local plain, err, failed = unseal(self, key, value)
     if not plain then return nil, err, failed end
     value = plain
   end
@@ -76,7 +96,7 @@ function Sealed.get(self, key)
 end
 
 local function prove(self, key)
-  if self.proved[key] or not core.is_secret_record(key) then return true end
+  if self.proved[key] or not is_secret(key) then return true end
   local _, err, kind = Sealed.get(self, key)
   if self.proved[key] then return true end
   return nil, err, kind
@@ -85,7 +105,7 @@ end
 function Sealed.put(self, key, value, options)
   local proved, err, kind = prove(self, key)
   if not proved then return nil, err, kind end
-  if self.key then value, err, kind = core.seal_record(self.key, key, value) end
+  value, err, kind = seal(self, key, value)
   if not value then return nil, err, kind end
   local generation
   generation, err, kind = self.inner:put(key, value, options)

@@ -6,20 +6,17 @@
 #include "base/timers.h"
 #include "bind/call/reply.h"
 #include "bind/call/request.h"
-#include "bind/http/interrupts.h"
 #include "bind/http/shared.h"
 #include "bind/lua/secret.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { MOST_EVENTS = 256, WATCH_TAG = 2 };
-/* User values of a loop: token of a request in flight -> its promise; key of a timer -> its promise;
- * descriptor -> its watch. */
-enum { LOOP_PROMISES = 1, LOOP_SLEEPERS = 2, LOOP_WATCHES = 3 };
+/* User values of a loop: token of a request in flight -> its promise; key of a timer -> its promise. */
+enum { LOOP_PROMISES = 1, LOOP_SLEEPERS = 2 };
 
 struct untaken { /* results that their owner has not taken */
   int count;
@@ -48,7 +45,8 @@ static void release_loop(void *object) {
   if (s) shared_http_release(s);
 }
 
-static const struct box_type loop_type = {"fleet.loop", release_loop, NULL, NULL};
+static const luaL_Reg loop_methods[];
+static const struct box_type loop_type = {"fleet.loop", release_loop, loop_methods, NULL};
 
 static struct loop *check_loop(lua_State *L) {
   struct loop *l = box_check(L, 1, &loop_type);
@@ -93,12 +91,46 @@ static void untaken_tick(struct untaken *u) {
   if (u->pause > longest) u->count = 0;
 }
 
+/* ---- hosts that preempt Lua code ----
+ *
+ * HAProxy interrupts a coroutine at any instruction, after a configured count, and runs another coroutine on
+ * the same tables. The loop's Lua code is not written for that: it is consistent only at its own waits.
+ * HAProxy preempts by a count hook. */
+
+enum { FEWEST_INSTRUCTIONS = 100000000 };
+
+/* The global `core` with HAProxy's functions; without metamethods, which a host's globals may have. */
+static bool host_interrupts(lua_State *L) {
+  bool found = false;
+  int top = lua_gettop(L);
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  if (lua_getfield(L, -1, "_G") == LUA_TTABLE) {
+    lua_pushliteral(L, "core");
+    if (lua_rawget(L, -2) == LUA_TTABLE) {
+      lua_pushliteral(L, "register_task");
+      found = lua_rawget(L, -2) == LUA_TFUNCTION;
+    }
+  }
+  lua_settop(L, top);
+  return found;
+}
+
+static void refuse_interruptions(lua_State *L) {
+  int instructions = lua_gethookcount(L);
+  if (!(lua_gethookmask(L) & LUA_MASKCOUNT) || instructions >= FEWEST_INSTRUCTIONS) return;
+  luaL_error(L,
+             "HAProxy may interrupt this code after %d instructions, and another coroutine would find its "
+             "tables half changed: put 'tune.lua.forced-yield 1000000000' into the section global of its "
+             "configuration",
+             instructions);
+}
+
 /* core.loop() -> loop */
 static int l_loop(lua_State *L) {
   struct err e;
   err_clear(&e);
-  struct loop *l = box_new(L, &loop_type, sizeof *l, 3);
-  for (int i = LOOP_PROMISES; i <= LOOP_WATCHES; i++) {
+  struct loop *l = box_new(L, &loop_type, sizeof *l, 2);
+  for (int i = LOOP_PROMISES; i <= LOOP_SLEEPERS; i++) {
     lua_newtable(L);
     lua_setiuservalue(L, -2, i);
   }
@@ -322,87 +354,40 @@ static int l_due(lua_State *L) {
   return 1;
 }
 
-/* ---- watched descriptors ----
- *
- * Descriptors that a host's functions watch: each number belongs to the watch that took it last. */
+/* ---- watched descriptors: lua/fleet/async/loop.lua has their functions ---- */
 
-enum { LOOP = 1, FD, MODE, WATCH, BEFORE }; /* places on the stack */
-
-static unsigned check_mode(lua_State *L) {
-  struct bytes mode = {NULL, 0};
-  if (lua_type(L, MODE) == LUA_TSTRING) mode = check_bytes(L, MODE);
-  if (bytes_equal(mode, bytes_of("r"))) return POLLER_READ;
-  if (bytes_equal(mode, bytes_of("w"))) return POLLER_WRITE;
-  if (!bytes_equal(mode, bytes_of("rw"))) usage_error(L, "watch: mode must be \"r\", \"w\" or \"rw\"");
-  return POLLER_READ | POLLER_WRITE;
-}
-
-/* A larger number would be that of another descriptor. */
-static int check_descriptor(lua_State *L) {
-  double fd = lua_type(L, FD) == LUA_TNUMBER ? lua_tonumber(L, FD) : 0.5;
-  bool whole = fd >= INT_MIN && fd <= INT_MAX && fd == (double)(int)fd;
-  if (!whole)
-    usage_error(L, "watch: a descriptor (a whole number) is needed, got %s", luaL_tolstring(L, FD, NULL));
-  return (int)fd;
-}
-
-/* loop:watch(fd, mode, watch) -> watch; nil, err, kind. mode: "r", "w" or "rw"; watch: a table with its fd
- * and the function fn. Raises for a wrong one. */
+/* loop:watch(fd, mode) -> true; nil, err, kind. mode: "r", "w" or "rw" */
 static int l_watch(lua_State *L) {
+  static const char *const modes[] = {"r", "w", "rw", NULL};
+  static const unsigned events[] = {POLLER_READ, POLLER_WRITE, POLLER_READ | POLLER_WRITE};
   struct err e;
   err_clear(&e);
-  lua_settop(L, WATCH);
-  unsigned events = check_mode(L);
-  luaL_checktype(L, WATCH, LUA_TTABLE);
-  if (lua_getfield(L, WATCH, "fn") != LUA_TFUNCTION) usage_error(L, "watch: a function is needed");
-  int fd = check_descriptor(L);
-  struct loop *l = check_loop(L);
-  lua_settop(L, WATCH);
-  lua_getiuservalue(L, LOOP, LOOP_WATCHES);
-  lua_rawgeti(L, BEFORE, fd);
-  lua_pushvalue(L, WATCH);
-  lua_rawseti(L, BEFORE, fd);
-  if (poller_watch(&l->shared->poller, fd, events, WATCH_TAG, &e)) return lua_settop(L, WATCH), 1;
-  lua_rawseti(L, BEFORE, fd);
-  return push_failure(L, &e);
+  int fd = (int)luaL_checkinteger(L, 2), mode = luaL_checkoption(L, 3, NULL, modes);
+  if (!poller_watch(&check_loop(L)->shared->poller, fd, events[mode], WATCH_TAG, &e))
+    return push_failure(L, &e);
+  lua_pushboolean(L, true);
+  return 1;
 }
 
-/* loop:unwatch(watch): its number may be another's by now. */
+/* loop:unwatch(fd) */
 static int l_unwatch(lua_State *L) {
   struct err e;
   err_clear(&e);
-  const struct loop *l = box_check(L, LOOP, &loop_type);
-  luaL_checktype(L, 2, LUA_TTABLE);
-  lua_settop(L, 2);
-  if (lua_getfield(L, 2, "fd") != LUA_TNUMBER) return 0;
-  int fd = (int)lua_tonumber(L, 3);
-  lua_pushnil(L);
-  lua_setfield(L, 2, "fd");
-  lua_getiuservalue(L, LOOP, LOOP_WATCHES);
-  lua_rawgeti(L, -1, fd);
-  if (!lua_rawequal(L, -1, 2)) return 0;
-  lua_pushnil(L);
-  lua_rawseti(L, -3, fd);
+  struct loop *l = box_check(L, 1, &loop_type);
+  int fd = (int)luaL_checkinteger(L, 2);
   if (!poller_forked(&l->shared->poller)) poller_watch(&l->shared->poller, fd, 0, WATCH_TAG, &e);
   return 0;
 }
 
-/* loop:ready() -> watch, "r"|"w"|"rw": the next of this step whose descriptor is ready, or nothing. */
+/* loop:ready() -> fd, "r"|"w"|"rw": the next descriptor of this step that is ready, or nothing */
 static int l_ready(lua_State *L) {
   static const char *const names[] = {"rw", "r", "w", "rw", "rw", "r", "w", "rw"};
   struct loop *l = check_loop(L);
-  lua_getiuservalue(L, LOOP, LOOP_WATCHES);
-  while (l->next < l->count) {
-    const struct poller_event *event = &l->events[l->next++];
-    lua_rawgeti(L, -1, event->fd);
-    if (lua_isnil(L, -1)) {
-      lua_pop(L, 1);
-      continue;
-    }
-    lua_pushstring(L, names[event->events & 7]);
-    return 2;
-  }
-  return 0;
+  if (l->next >= l->count) return 0;
+  const struct poller_event *event = &l->events[l->next++];
+  lua_pushinteger(L, event->fd);
+  lua_pushstring(L, names[event->events & 7]);
+  return 2;
 }
 
 /* ---- requests on their way out ---- */
@@ -486,13 +471,6 @@ static int l_settings(lua_State *L) {
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, SETTINGS_TABLE);
   return 1;
-}
-
-static void open_settings(lua_State *L) {
-  box_define(L, &settings_type);
-  lua_pop(L, 1);
-  lua_pushcfunction(L, l_settings);
-  lua_setfield(L, -2, "settings");
 }
 
 static const struct settings *take_settings(lua_State *L, int index, struct outgoing *o) {
@@ -636,11 +614,10 @@ static int l_clock(lua_State *L) {
 }
 
 void open_loop(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"loop", l_loop}, {"settings", l_settings}, {"clock", l_clock}, {NULL, NULL}};
   box_define(L, &loop_type);
-  lua_getfield(L, -1, "__index");
-  luaL_setfuncs(L, loop_methods, 0);
+  box_define(L, &settings_type);
   lua_pop(L, 2);
-  open_settings(L);
-  static const luaL_Reg functions[] = {{"loop", l_loop}, {"clock", l_clock}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

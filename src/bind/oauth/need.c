@@ -77,24 +77,9 @@ static int l_refreshable(lua_State *L) {
   return 1;
 }
 
-/* token_need.given(token of fleet.new, rejected access token or nil) -> the token; nil, err, kind */
-static int l_given(lua_State *L) {
-  struct err e;
-  err_clear(&e);
-  lua_settop(L, 2);
-  bool rejected = !lua_isnil(L, 2) && bytes_equal_secret(check_bytes(L, 1), check_bytes(L, 2));
-  if (!rejected) return lua_settop(L, 1), 1;
-  err_set(&e, KIND_auth, "the token given to fleet.new was refused: it has expired, or is of another region");
-  e.outcome = OUTCOME_NOT_SENT;
-  return push_failure(L, &e);
-}
-
 void open_token_need(lua_State *L) {
-  static const luaL_Reg functions[] = {{"plan", l_plan},
-                                       {"exchangeable", l_exchangeable},
-                                       {"refreshable", l_refreshable},
-                                       {"given", l_given},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"plan", l_plan}, {"exchangeable", l_exchangeable}, {"refreshable", l_refreshable}, {NULL, NULL}};
   luaL_newlib(L, functions);
   lua_setfield(L, -2, "token_need");
 }

@@ -2,7 +2,6 @@
 
 #include "base/vin.h"
 #include "bind/crypto/context.h"
-#include "bind/signing/keys.h"
 #include "crypto/random.h"
 
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "crypto/key.h"
 #include "signing/metadata.h"
 
+struct key *check_key(lua_State *L, int index); /* keys.c */
 const char *domain_name(enum domain domain);
 enum domain check_domain(lua_State *L, int index); /* "vehicle_security", "infotainment", or its number */
 

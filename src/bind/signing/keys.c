@@ -1,4 +1,4 @@
-#include "bind/signing/keys.h"
+#include "bind/signing/context.h"
 
 #include "base/vin.h"
 #include "bind/crypto/context.h"
