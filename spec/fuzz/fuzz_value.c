@@ -1,7 +1,6 @@
 /* Any bytes as JSON text, read as a tree. What is read can be written again, and reads the same afterwards;
  * a tree that becomes a Lua table and back is written as the same JSON but for long numbers.
  */
-#include "base/json_scan.h"
 #include "bind/lua/bind.h"
 #include "bind/lua/value.h"
 

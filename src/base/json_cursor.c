@@ -1,8 +1,33 @@
 #include "base/json_cursor.h"
 
-#include "base/json_scan.h"
+#include "base/endian.h"
 
 #include <string.h>
+
+/* ---- plain text, eight bytes together ---- */
+
+/* A bit for every byte that is zero, and perhaps for those above it. */
+static uint64_t zero_bytes(uint64_t word) {
+  return (word - 0x0101010101010101u) & ~word & 0x8080808080808080u;
+}
+
+static uint64_t special_bytes(uint64_t word) {
+  uint64_t control = (word - 0x2020202020202020u) & ~word & 0x8080808080808080u;
+  return control | zero_bytes(word ^ 0x2222222222222222u) | zero_bytes(word ^ 0x5C5C5C5C5C5C5C5Cu);
+}
+
+size_t json_plain_run(const unsigned char *at, const unsigned char *end) {
+  const unsigned char *start = at;
+  for (uint64_t word; end - at >= 8; at += 8) {
+    memcpy(&word, at, 8);
+    word = special_bytes(FROM_LITTLE_ENDIAN(word));
+    if (word) return (size_t)(at - start) + (size_t)__builtin_ctzll(word) / 8;
+  }
+  while (at < end && *at >= 0x20 && *at != '"' && *at != '\\') at++;
+  return (size_t)(at - start);
+}
+
+/* ---- tokens ---- */
 
 struct json_cursor json_cursor_of(struct bytes text) {
   return (struct json_cursor){text.data, text.size ? text.data + text.size : text.data};
@@ -46,8 +71,7 @@ static int hex_value(unsigned char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The four digits at at; -1: there are none. */
-static int unit(const unsigned char *at, const unsigned char *end) {
+int json_code_unit(const unsigned char *at, const unsigned char *end) {
   int value = 0;
   if (end - at < 4) return -1;
   for (int i = 0; i < 4; i++) {
@@ -73,11 +97,12 @@ static void put_utf8(struct buf *out, int code) {
 
 /* Behind "\u". */
 static bool put_unicode(struct buf *out, struct json_cursor *c) {
-  int code = unit(c->at, c->end), low = -1;
+  int code = json_code_unit(c->at, c->end), low = -1;
   if (code < 0) return false;
   c->at += 4;
   bool high = code >= 0xD800 && code < 0xDC00;
-  if (high && c->end - c->at >= 6 && c->at[0] == '\\' && c->at[1] == 'u') low = unit(c->at + 2, c->end);
+  if (high && c->end - c->at >= 6 && c->at[0] == '\\' && c->at[1] == 'u')
+    low = json_code_unit(c->at + 2, c->end);
   if (low >= 0xDC00 && low < 0xE000) {
     code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     c->at += 6;

@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 
+enum { JSON_DEPTH = 64 }; /* levels that are read and written */
+
 struct json_cursor {
   const unsigned char *at, *end;
 };
@@ -17,6 +19,12 @@ void json_skip_space(struct json_cursor *c);
 bool json_take(struct json_cursor *c, int byte); /* skips blanks; whether the byte was there */
 bool json_skip_string(struct json_cursor *c);
 bool json_skip_plain(struct json_cursor *c); /* a number or one of the three words */
+
+/* How many bytes from at on are ordinary in a string: neither a quote nor a backslash nor a control
+ * character. Eight are compared together. */
+size_t json_plain_run(const unsigned char *at, const unsigned char *end);
+/* The code unit that the four hexadecimal digits at this place give; -1: there are none. */
+int json_code_unit(const unsigned char *at, const unsigned char *end);
 
 /* Appends what a string says; quoted has its quotation marks. U+FFFD takes the place of half a surrogate
  * pair. False: an escape that JSON does not have, or out of memory. */

@@ -1,51 +1,14 @@
 #include "base/json_scan.h"
 
-#include "base/endian.h"
-
 #include <string.h>
 
 enum { ESCAPE = 6 /* \uXXXX */, EXACT_DIGITS = 15 };
 
-/* ---- plain text, eight bytes together ---- */
-
-/* A bit for every byte that is zero, and perhaps for those above it. */
-static uint64_t zero_bytes(uint64_t word) {
-  return (word - 0x0101010101010101u) & ~word & 0x8080808080808080u;
-}
-
-static uint64_t special_bytes(uint64_t word) {
-  uint64_t control = (word - 0x2020202020202020u) & ~word & 0x8080808080808080u;
-  return control | zero_bytes(word ^ 0x2222222222222222u) | zero_bytes(word ^ 0x5C5C5C5C5C5C5C5Cu);
-}
-
-size_t json_plain_run(const unsigned char *at, const unsigned char *end) {
-  const unsigned char *start = at;
-  for (uint64_t word; end - at >= 8; at += 8) {
-    memcpy(&word, at, 8);
-    word = special_bytes(FROM_LITTLE_ENDIAN(word));
-    if (word) return (size_t)(at - start) + (size_t)__builtin_ctzll(word) / 8;
-  }
-  while (at < end && *at >= 0x20 && *at != '"' && *at != '\\') at++;
-  return (size_t)(at - start);
-}
-
 /* ---- surrogates ---- */
-
-static int hex(unsigned char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c |= 0x20;
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* The code unit of the escape \uXXXX at this place, or -1. */
 static int unit_at(const unsigned char *at, const unsigned char *end) {
-  int unit = 0;
-  if (end - at < ESCAPE || at[0] != '\\' || at[1] != 'u') return -1;
-  for (int i = 2; i < ESCAPE; i++) {
-    if (hex(at[i]) < 0) return -1;
-    unit = unit * 16 + hex(at[i]);
-  }
-  return unit;
+  return end - at >= ESCAPE && at[0] == '\\' && at[1] == 'u' ? json_code_unit(at + 2, end) : -1;
 }
 
 static bool is_high(int unit) {

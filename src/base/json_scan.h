@@ -7,13 +7,7 @@
 #ifndef FLEET_BASE_JSON_SCAN_H
 #define FLEET_BASE_JSON_SCAN_H
 
-#include "base/buf.h"
-
-enum { JSON_DEPTH = 64 }; /* levels that are read and written */
-
-/* How many bytes from at on are ordinary in a string: neither a quote nor a backslash nor a control
- * character. At least none; eight are looked at together. */
-size_t json_plain_run(const unsigned char *at, const unsigned char *end);
+#include "base/json_cursor.h"
 
 /* The next escape from at on of a surrogate without its other half, size 0: there is none. RFC 8259 section
  * 8.2 lets such text through, Unicode gives it no meaning. */

@@ -1,6 +1,5 @@
 /* Values from JSON text, and as JSON text (RFC 8259). */
 #include "base/json_cursor.h"
-#include "base/json_scan.h"
 #include "base/text.h"
 #include "base/value.h"
 

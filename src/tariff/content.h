@@ -18,7 +18,10 @@ enum { ALLOW_CURRENCY = 1, ALLOW_UNKNOWN = 2 };
  * Of the older tariff_content that is the only problem, and nothing of it is in t. */
 struct node *tariff_from_content(struct tariff *t, const struct node *content, unsigned allowed,
                                  struct arena *a);
-/* The same of a tariff that is filled already; problems is a list of what reading found. */
+/* tariff_content_v2 of a checked tariff, every member written out; seasons that are not in use are left out.
+ */
+struct node *tariff_content(const struct tariff *t, struct arena *a);
+/* The report of a tariff that is filled already; problems is a list of what reading found. */
 struct node *tariff_report(struct tariff *t, const struct node *problems, unsigned allowed, struct arena *a);
 
 /* Builders: fill t, which is new, from the options of fleet.tariff.flat and from_rows, and check it.

@@ -1,107 +1,94 @@
-/* A tariff as the JSON text that is sent: every member written out, since the service drops zero fields on
- * read-back and the app flags what was left out. */
-#include "tariff/encode.h"
+/* A tariff as the value that is sent: every member written out, since the service drops zero fields on
+ * read-back and the app flags what was left out. Two tariffs mean the same when their texts with sorted
+ * periods are equal. */
+#include "tariff/content.h"
+#include "tariff/model.h"
 
 #include <stdlib.h>
 
+enum { CONTENT_LIMIT = 1 << 28 };
+
 struct writer {
   const struct tariff *t;
+  struct arena *a;
   enum tariff_side side;
-  struct buf *out;
-  enum period_order order;
+  bool sorted; /* periods in an order of their own, not as they were sent */
 };
 
 /* ---- members ---- */
 
-static void write_name(struct writer *w, bool first, struct bytes name) {
-  if (!first) buf_put(w->out, ',');
-  buf_json_string(w->out, name);
-  buf_put(w->out, ':');
+static void set_text(const struct writer *w, struct node *o, const char *name, enum tariff_text member) {
+  node_set(o, name, node_text(w->a, w->t->text_of[w->side][member]));
 }
 
-static void write_text(struct writer *w, const char *name, enum tariff_text member) {
-  write_name(w, member == TARIFF_CODE, bytes_of(name));
-  buf_json_string(w->out, w->t->text_of[w->side][member]);
+static void set_number(const struct writer *w, struct node *o, const char *name, double value) {
+  node_set(o, name, node_number(w->a, value));
 }
 
-static void write_number(struct writer *w, const char *name, bool first, double value) {
-  write_name(w, first, bytes_of(name));
-  buf_json_number(w->out, value);
-}
-
-static void write_charges(struct writer *w) {
-  bool first = true;
-  write_name(w, false, bytes_of("daily_charges"));
-  buf_put(w->out, '[');
+static struct node *charges_value(const struct writer *w) {
+  struct node *list = node_new(w->a, NODE_LIST);
   for (size_t i = 0; i < w->t->charge_count; i++) {
     const struct charge *charge = &w->t->charges[i];
     if (charge->side != w->side) continue;
-    buf_text_add(w->out, first ? "{" : ",{");
-    write_number(w, "amount", true, charge->amount);
-    write_name(w, false, bytes_of("name"));
-    buf_json_string(w->out, charge->name);
-    buf_put(w->out, '}');
-    first = false;
+    struct node *o = node_new(w->a, NODE_OBJECT);
+    set_number(w, o, "amount", charge->amount);
+    node_set(o, "name", node_text(w->a, charge->name));
+    node_append(list, o);
   }
-  buf_put(w->out, ']');
+  return list;
 }
 
-static void write_demand_object(struct writer *w) {
+static struct node *daily_demand(const struct writer *w) {
   struct bytes text = w->t->text_of[w->side][TARIFF_DAILY_DEMAND];
-  write_name(w, false, bytes_of("daily_demand_charges"));
-  if (text.size)
-    buf_add(w->out, text.data, text.size);
-  else
-    buf_text_add(w->out, "{}");
+  return text.size ? json_read(w->a, text) : node_new(w->a, NODE_OBJECT);
 }
 
 /* ---- rates ---- */
 
-/* ALL is written beside the seasons, with a price, as the published example does. */
-static void write_block(struct writer *w, bool first, struct bytes name, const struct block *block) {
-  size_t rates = block ? block->rates : 0;
-  write_name(w, first, name);
-  buf_text_add(w->out, "{\"rates\":{");
-  for (size_t i = 0; i < rates; i++) {
-    write_name(w, i == 0, w->t->rates[block->rate + i].label);
-    buf_json_number(w->out, w->t->rates[block->rate + i].price);
-  }
-  if (rates == 0 && is_named(name, "ALL")) buf_text_add(w->out, "\"ALL\":0");
-  buf_text_add(w->out, "}}");
+/* Names of a tariff are no C strings. */
+static void set_named(struct node *o, struct bytes name, struct node *value) {
+  node_set(o, "", value);
+  if (value) value->name = name;
 }
 
-/* The seasons in use by name, and ALL at its place among them. */
-static void write_blocks(struct writer *w, const char *member, enum tariff_charges charges) {
+/* ALL is written beside the seasons, with a price, as the published example does. */
+static struct node *block_value(const struct writer *w, struct bytes name, const struct block *block) {
+  struct node *o = node_new(w->a, NODE_OBJECT), *rates = node_new(w->a, NODE_OBJECT);
+  for (size_t i = 0; block && i < block->rates; i++) {
+    const struct rate *rate = &w->t->rates[block->rate + i];
+    set_named(rates, rate->label, node_number(w->a, rate->price));
+  }
+  if (rates && !rates->first && is_named(name, "ALL")) set_number(w, rates, "ALL", 0);
+  node_set(o, "rates", rates);
+  return o;
+}
+
+/* ALL and the seasons in use. */
+static struct node *blocks_value(const struct writer *w, enum tariff_charges charges) {
   struct season **order = first_season(w->t, w->t->by_name, w->side);
-  const struct block *all = w->t->all[w->side][charges];
-  bool first = true, all_written = false;
-  write_name(w, false, bytes_of(member));
-  buf_put(w->out, '{');
+  struct node *o = node_new(w->a, NODE_OBJECT);
+  node_set(o, "ALL", block_value(w, bytes_of("ALL"), w->t->all[w->side][charges]));
   for (size_t i = 0; i < w->t->side_seasons[w->side]; i++) {
     const struct season *s = order[i];
-    if (!s->used) continue;
-    if (!all_written && compare_names(s->name, bytes_of("ALL")) >= 0) {
-      write_block(w, first, bytes_of("ALL"), all);
-      all_written = true, first = false;
-    }
-    if (!is_named(s->name, "ALL")) write_block(w, first, s->name, s->block[charges]), first = false;
+    if (s->used && !is_named(s->name, "ALL"))
+      set_named(o, s->name, block_value(w, s->name, s->block[charges]));
   }
-  if (!all_written) write_block(w, first, bytes_of("ALL"), all);
-  buf_put(w->out, '}');
+  node_sort(o);
+  return o;
 }
 
 /* ---- seasons ---- */
 
 /* A period that ends with the day is written as the published example has it: 0:00. */
-static void write_period(struct writer *w, const struct tariff_period *p) {
-  buf_put(w->out, '{');
-  write_number(w, "fromDayOfWeek", true, p->from_day);
-  write_number(w, "fromHour", false, p->from_minute / 60);
-  write_number(w, "fromMinute", false, p->from_minute % 60);
-  write_number(w, "toDayOfWeek", false, p->to_day);
-  write_number(w, "toHour", false, p->to_minute / 60 % 24);
-  write_number(w, "toMinute", false, p->to_minute % 60);
-  buf_put(w->out, '}');
+static struct node *period_value(const struct writer *w, const struct tariff_period *p) {
+  struct node *o = node_new(w->a, NODE_OBJECT);
+  set_number(w, o, "fromDayOfWeek", p->from_day);
+  set_number(w, o, "fromHour", p->from_minute / 60);
+  set_number(w, o, "fromMinute", p->from_minute % 60);
+  set_number(w, o, "toDayOfWeek", p->to_day);
+  set_number(w, o, "toHour", p->to_minute / 60 % 24);
+  set_number(w, o, "toMinute", p->to_minute % 60);
+  return o;
 }
 
 static int by_time(const void *left, const void *right) {
@@ -115,94 +102,91 @@ static int by_time(const void *left, const void *right) {
   return 0;
 }
 
-static void write_sorted_periods(struct writer *w, const struct tariff_period *periods, size_t count) {
-  struct tariff_period *sorted = malloc(count * sizeof *sorted);
-  if (!sorted) {
-    w->out->failed = true;
-    return;
-  }
-  for (size_t i = 0; i < count; i++) sorted[i] = periods[i];
-  qsort(sorted, count, sizeof *sorted, by_time);
-  for (size_t i = 0; i < count; i++) {
-    if (i) buf_put(w->out, ',');
-    write_period(w, &sorted[i]);
-  }
-  free(sorted);
+static struct node *label_value(const struct writer *w, const struct label *label) {
+  struct node *o = node_new(w->a, NODE_OBJECT), *list = node_new(w->a, NODE_LIST);
+  struct tariff_period *periods = arena_take(w->a, label->periods * sizeof *periods);
+  for (size_t i = 0; periods && i < label->periods; i++) periods[i] = w->t->periods[label->period + i];
+  if (periods && w->sorted) qsort(periods, label->periods, sizeof *periods, by_time);
+  for (size_t i = 0; periods && i < label->periods; i++) node_append(list, period_value(w, &periods[i]));
+  node_set(o, "periods", list);
+  return o;
 }
 
-static void write_label(struct writer *w, bool first, const struct label *label) {
-  const struct tariff_period *periods = w->t->periods + label->period;
-  write_name(w, first, label->name);
-  buf_text_add(w->out, "{\"periods\":[");
-  if (w->order == PERIODS_SORTED)
-    write_sorted_periods(w, periods, label->periods);
-  else
-    for (size_t i = 0; i < label->periods; i++) {
-      if (i) buf_put(w->out, ',');
-      write_period(w, &periods[i]);
-    }
-  buf_text_add(w->out, "]}");
-}
-
-static void write_season(struct writer *w, bool first, const struct season *s) {
-  bool first_label = true;
-  write_name(w, first, s->name);
-  buf_put(w->out, '{');
-  write_number(w, "fromDay", true, s->dates.from_day);
-  write_number(w, "fromMonth", false, s->dates.from_month);
-  write_number(w, "toDay", false, s->dates.to_day);
-  write_number(w, "toMonth", false, s->dates.to_month);
-  buf_text_add(w->out, ",\"tou_periods\":{");
+static struct node *season_value(const struct writer *w, const struct season *s) {
+  struct node *o = node_new(w->a, NODE_OBJECT), *labels = node_new(w->a, NODE_OBJECT);
+  set_number(w, o, "fromDay", s->dates.from_day);
+  set_number(w, o, "fromMonth", s->dates.from_month);
+  set_number(w, o, "toDay", s->dates.to_day);
+  set_number(w, o, "toMonth", s->dates.to_month);
   for (size_t i = 0; i < s->labels; i++) {
     const struct label *label = w->t->sorted[s->label + i];
-    if (label->periods) write_label(w, first_label, label), first_label = false;
+    if (label->periods) set_named(labels, label->name, label_value(w, label));
   }
-  buf_text_add(w->out, "}}");
+  node_set(o, "tou_periods", labels);
+  return o;
 }
 
-static void write_seasons(struct writer *w) {
+static struct node *seasons_value(const struct writer *w) {
   struct season **order = first_season(w->t, w->t->by_name, w->side);
-  bool first = true;
-  write_name(w, false, bytes_of("seasons"));
-  buf_put(w->out, '{');
+  struct node *o = node_new(w->a, NODE_OBJECT);
   for (size_t i = 0; i < w->t->side_seasons[w->side]; i++)
-    if (order[i]->used) write_season(w, first, order[i]), first = false;
-  buf_put(w->out, '}');
+    if (order[i]->used) set_named(o, order[i]->name, season_value(w, order[i]));
+  return o;
 }
 
-/* ---- the whole, its members in the order of their names ---- */
+/* ---- the whole ---- */
 
-static void write_side(struct writer *w) {
+static struct node *side_value(const struct writer *w) {
   const double *numbers = w->t->number_of[w->side];
-  buf_put(w->out, '{');
-  write_text(w, "code", TARIFF_CODE);
-  write_text(w, "currency", TARIFF_CURRENCY);
-  write_charges(w);
-  write_demand_object(w);
-  write_blocks(w, "demand_charges", TARIFF_DEMAND);
-  write_blocks(w, "energy_charges", TARIFF_ENERGY);
-  write_number(w, "max_applicable_demand", false, numbers[TARIFF_MAX_DEMAND]);
-  write_number(w, "min_applicable_demand", false, numbers[TARIFF_MIN_DEMAND]);
-  write_number(w, "monthly_charges", false, numbers[TARIFF_MONTHLY]);
-  write_number(w, "monthly_minimum_bill", false, numbers[TARIFF_MONTHLY_MINIMUM]);
-  write_text(w, "name", TARIFF_NAME);
-  write_seasons(w);
+  struct node *o = node_new(w->a, NODE_OBJECT);
+  set_text(w, o, "code", TARIFF_CODE);
+  set_text(w, o, "currency", TARIFF_CURRENCY);
+  node_set(o, "daily_charges", charges_value(w));
+  node_set(o, "daily_demand_charges", daily_demand(w));
+  node_set(o, "demand_charges", blocks_value(w, TARIFF_DEMAND));
+  node_set(o, "energy_charges", blocks_value(w, TARIFF_ENERGY));
+  set_number(w, o, "max_applicable_demand", numbers[TARIFF_MAX_DEMAND]);
+  set_number(w, o, "min_applicable_demand", numbers[TARIFF_MIN_DEMAND]);
+  set_number(w, o, "monthly_charges", numbers[TARIFF_MONTHLY]);
+  set_number(w, o, "monthly_minimum_bill", numbers[TARIFF_MONTHLY_MINIMUM]);
+  set_text(w, o, "name", TARIFF_NAME);
+  node_set(o, "seasons", seasons_value(w));
+  set_text(w, o, "utility", TARIFF_UTILITY);
+  return o;
 }
 
-void tariff_write(const struct tariff *t, enum period_order order, struct buf *out) {
-  struct writer buy = {t, TARIFF_BUY, out, order}, sell = {t, TARIFF_SELL, out, order};
-  write_side(&buy);
-  if (t->side_used[TARIFF_SELL]) {
-    write_name(&buy, false, bytes_of("sell_tariff"));
-    write_side(&sell);
-    write_text(&sell, "utility", TARIFF_UTILITY);
-    buf_put(out, '}');
-  }
-  write_text(&buy, "utility", TARIFF_UTILITY);
-  write_number(&buy, "version", false, t->number_of[TARIFF_BUY][TARIFF_VERSION]);
-  buf_put(out, '}');
+static struct node *content_value(const struct tariff *t, bool sorted, struct arena *a) {
+  const struct writer buy = {t, a, TARIFF_BUY, sorted}, sell = {t, a, TARIFF_SELL, sorted};
+  struct node *o = side_value(&buy);
+  set_number(&buy, o, "version", t->number_of[TARIFF_BUY][TARIFF_VERSION]);
+  if (t->side_used[TARIFF_SELL]) node_set(o, "sell_tariff", side_value(&sell));
+  node_sort(o);
+  return a->failed ? NULL : o;
+}
+
+struct node *tariff_content(const struct tariff *t, struct arena *a) {
+  return content_value(t, false, a);
+}
+
+static void write(const struct tariff *t, bool sorted, struct buf *out) {
+  struct arena a;
+  struct json_refusal why;
+  arena_start(&a, CONTENT_LIMIT);
+  const struct node *content = content_value(t, sorted, &a);
+  if (!content || !json_write(content, NULL, out, &why)) out->failed = true;
+  arena_end(&a);
 }
 
 void tariff_encode(const struct tariff *t, struct buf *out) {
-  tariff_write(t, PERIODS_AS_SENT, out);
+  write(t, false, out);
+}
+
+bool tariff_equal(const struct tariff *a, const struct tariff *b) {
+  struct buf one = BUF_INIT, other = BUF_INIT;
+  write(a, true, &one);
+  write(b, true, &other);
+  bool equal = buf_ok(&one) && buf_ok(&other) && bytes_equal(buf_bytes(&one), buf_bytes(&other));
+  buf_free(&one);
+  buf_free(&other);
+  return equal;
 }

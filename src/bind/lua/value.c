@@ -1,6 +1,6 @@
 #include "bind/lua/value.h"
 
-#include "base/json_scan.h"
+#include "base/json_cursor.h"
 #include "bind/lua/bind.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* core.tariff: a checked tariff in a box. Tables become trees of nodes for the core, and its answers tables.
  */
 #include "bind/lua/bind.h"
-#include "bind/lua/json.h"
 #include "bind/lua/value.h"
 #include "bind/time/zone.h"
 #include "tariff/content.h"
@@ -103,10 +102,9 @@ static int l_json(lua_State *L) {
 static int l_content(lua_State *L) {
   struct err e;
   err_clear(&e);
-  struct buf *text = push_scratch(L);
-  tariff_encode(check_tariff(L, 1), text);
-  if (!buf_ok(text)) return luaL_error(L, "out of memory");
-  return json_decode(L, buf_bytes(text), "", &e) ? 1 : push_failure(L, &e);
+  lua_settop(L, 1);
+  struct arena *a = push_arena(L);
+  return push_answer(L, tariff_content(check_tariff(L, 1), a), 2, &e);
 }
 
 /* plan:equals(other) -> whether both mean the same */
