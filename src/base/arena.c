@@ -12,7 +12,7 @@ struct chunk {
   _Alignas(8) unsigned char bytes[];
 };
 
-enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 18 };
+enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 16 };
 
 static size_t rounded(size_t size) {
   return (size + 7) & ~(size_t)7;

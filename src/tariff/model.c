@@ -6,42 +6,24 @@
 
 /* ---- names ---- */
 
-struct text_chunk {
-  struct text_chunk *before;
-  size_t size, capacity;
-  unsigned char bytes[];
-};
-
-static bool add_chunk(struct tariff *t, size_t size) {
-  size_t capacity = size > 4000 ? size : 4000;
-  struct text_chunk *chunk = malloc(sizeof *chunk + capacity);
-  if (!chunk) return !(t->failed = true);
-  *chunk = (struct text_chunk){t->text, 0, capacity};
-  t->text = chunk;
-  return true;
-}
-
 struct bytes copy_text(struct tariff *t, struct bytes name) {
   if (name.size == 0) return (struct bytes){(const unsigned char *)"", 0};
-  if ((!t->text || t->text->capacity - t->text->size < name.size) && !add_chunk(t, name.size))
-    return (struct bytes){NULL, 0};
-  unsigned char *at = t->text->bytes + t->text->size;
-  t->text->size += name.size;
-  return (struct bytes){memcpy(at, name.data, name.size), name.size};
+  unsigned char *own = arena_take(&t->names, name.size);
+  t->failed |= !own;
+  return own ? (struct bytes){memcpy(own, name.data, name.size), name.size} : (struct bytes){NULL, 0};
 }
 
 struct tariff *tariff_new(void) {
   struct tariff *t = calloc(1, sizeof *t);
-  if (t) t->number_of[TARIFF_BUY][TARIFF_VERSION] = 1;
+  if (!t) return NULL;
+  arena_start(&t->names, SIZE_MAX / 2);
+  t->number_of[TARIFF_BUY][TARIFF_VERSION] = 1;
   return t;
 }
 
 void tariff_free(struct tariff *t) {
   if (!t) return;
-  for (struct text_chunk *chunk = t->text, *before; chunk; chunk = before) {
-    before = chunk->before;
-    free(chunk);
-  }
+  arena_end(&t->names);
   free(t->seasons), free(t->labels), free(t->periods), free(t->spans), free(t->blocks), free(t->rates);
   free(t->charges);
   free(t->sorted), free(t->by_name), free(t->by_date);

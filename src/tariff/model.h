@@ -1,14 +1,13 @@
 /* The arrays behind struct tariff, shared by the files of this folder only.
  *
- * Names are copied into chunks that never move, so every struct holds its name by value and arrays of
- * pointers sort with plain qsort.
+ * Names are copied into an arena, where they never move, so every struct holds its name by value and arrays
+ * of pointers sort with plain qsort.
  */
 #ifndef FLEET_TARIFF_MODEL_H
 #define FLEET_TARIFF_MODEL_H
 
+#include "base/arena.h"
 #include "tariff/names.h"
-
-struct text_chunk;
 
 struct label {
   struct bytes name;
@@ -50,7 +49,7 @@ struct charge {
 };
 
 struct tariff {
-  struct text_chunk *text;
+  struct arena names; /* and the other texts */
   bool failed, sealed;
   struct bytes text_of[TARIFF_SIDES][TARIFF_TEXTS];
   double number_of[TARIFF_SIDES][TARIFF_NUMBERS];
