@@ -1,5 +1,5 @@
 local check, build, price = "spec/tariff/check_spec.lua", "spec/tariff/build_spec.lua", "spec/tariff/price_spec.lua"
-local property = "spec/tariff/property_spec.lua"
+local property, value = "spec/tariff/property_spec.lua", "spec/util/value_spec.lua"
 
 return {
   { "src/tariff/season_week.c", "p.to_minute > p.from_minute ?", "p.to_minute >= p.from_minute ?", { check, price } },
@@ -23,9 +23,17 @@ return {
   { "src/tariff/normalise.c", "rate->price > 0 ? rate->price : 0", "rate->price", { build } },
   { "src/tariff/normalise.c", "} else if (outlook.several) {", "} else if (false) {", { build } },
   { "src/tariff/raised_week.c", "own > paid ? own : paid", "own", { build } },
-  { "src/tariff/encode.c", "if (rates == 0 && is_named(name, \"ALL\"))", "if (false)", { build } },
+  { "src/tariff/encode.c", "!rates->first && is_named(name, \"ALL\")", "false", { build } },
   { "src/tariff/encode.c", "p->to_minute / 60 % 24", "p->to_minute / 60", { build } },
-  { "src/tariff/compare.c", "bytes_equal(buf_bytes(&one), buf_bytes(&other))", "true", { build, "spec/sim/walk_spec.lua" } },
+  { "src/tariff/encode.c", "bytes_equal(buf_bytes(&one), buf_bytes(&other))", "true", { build, "spec/sim/walk_spec.lua" } },
+  { "src/tariff/build.c", "if (hole_in(list)) return usage", "if (false) return usage", { build } },
+  { "src/tariff/build.c", "bool holes = node_is_table(value) && hole_in(value);", "bool holes = false;", { build } },
+  { "src/tariff/content.c", "int order = compare_names(a->path, b->path);", "int order = 0;", { check } },
+  { "src/base/value.c", "*at = (*at)->next;\n    else", "at = &(*at)->next;\n    else", { value } },
+  { "src/base/value.c", "return part->type == NODE_NIL ? NULL : part;", "return part;", { check } },
+  { "src/base/value_json.c", "if (!digits || (zero && digits > 1)) return false;", "if (!digits) return false;", { value } },
+  { "src/base/value_json.c", "negative ? -digit : digit", "digit", { value } },
+  { "src/bind/lua/value.c", "value->first->index == 1 &&", "", { value } },
   { "src/time/calendar.c", "% 400 == 0", "% 401 == 0", { "spec/time" } },
   { "lua/fleet/resources/time_of_use.lua", "if not wanted then", "if false then", { "spec/sim/walk_spec.lua" } },
 }

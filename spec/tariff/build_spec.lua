@@ -456,3 +456,38 @@ describe("from_rows", function()
     end)
   end
 end)
+
+describe("what is missing in a list", function()
+  local function message(options)
+    options.currency = "EUR"
+    return (string.gsub(tostring(select(2, pcall(tariff.from_rows, options))), "^.*: fleet%.", "fleet."))
+  end
+
+  it("is named by its place, and no price is made up for it", function()
+    local prices = {}
+    for i = 1, 24 do prices[i] = i / 100 end
+    prices[7] = nil
+    assert.equal("fleet.tariff.from_rows: price 7 is not a number", message { prices = prices })
+    assert.equal("fleet.tariff.from_rows: price 2 is not a number", message { prices = { 0.1, core.null }, step = 720 })
+    assert.equal("fleet.tariff.from_rows: 'nil' is no day; write mon, tue, wed, thu, fri, sat or sun",
+      message { rows = { { price = 0.1, days = { "mon", nil, "wed" } } } })
+  end)
+
+  it("is refused in a feed", function()
+    local spot = {}
+    for i = 1, 24 do spot[i] = { start = 1774220400 + i * 3600, price = 0.1 } end
+    spot[5] = nil
+    local t, err = tariff.from_rows { currency = "EUR", time_zone = "Europe/Berlin", spot = spot }
+    assert.is_nil(t)
+    assert.matches("spot price 5 must be", tostring(err), 1, true)
+  end)
+
+  it("may be null in a row, as in a tariff: it is absent", function()
+    local t = assert(tariff.from_rows { currency = "EUR", rows = {
+      { price = 0.2, sell = core.null, label = core.null, from = core.null, days = core.null, season = core.null },
+    } })
+    assert.is_nil(t:price({ year = 2026, month = 1, day = 1 }).sell)
+    assert.equal("fleet.tariff.from_rows: row 1 has no 'price'", message { rows = { { price = core.null } } })
+    assert.is_nil(assert(tariff.flat { price = 0.2, sell = core.null, currency = "EUR" }).sell_tariff)
+  end)
+end)

@@ -28,7 +28,7 @@ static size_t escape_size(const unsigned char *at, const unsigned char *end, boo
   return unit < 0 ? 2 : ESCAPE;
 }
 
-/* Behind the string that starts at this quote; or at the first lone surrogate in it, when lone is asked for.
+/* Behind the string that starts at this quote; or at the first lone surrogate in it, when lone is given.
  */
 static const unsigned char *skip_string(const unsigned char *at, const unsigned char *end, bool *lone) {
   bool half = false;

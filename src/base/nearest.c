@@ -20,8 +20,8 @@ static size_t distance(const char *a, size_t m, const char *b, size_t n) {
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         row[j] = least(row[j], before[j - 2] + 1);
     }
-    size_t *spare = before;
-    before = above, above = row, row = spare;
+    size_t *oldest = before;
+    before = above, above = row, row = oldest;
   }
   return above[n];
 }

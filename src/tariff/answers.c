@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LONGEST = 10 * 366 }; /* days; a window of more is a mistake, not a plan */
+enum { LONGEST = 10 * 366 }; /* days; a longer window is refused */
 
 #define usage(e, ...) err_set((e), KIND_none, "fleet.tariff: " __VA_ARGS__)
 

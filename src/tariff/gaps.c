@@ -69,8 +69,8 @@ static bool extends(const struct walk *w, const struct tariff_fault *last, uint3
          same_names(w->r, last, names, count);
 }
 
-static bool tell(const struct walk *w, size_t first_fault, const struct piece *p, uint32_t from,
-                 uint32_t to) {
+static bool report_piece(const struct walk *w, size_t first_fault, const struct piece *p, uint32_t from,
+                         uint32_t to) {
   struct bytes names[NAMES_REPORTED];
   size_t count = p->count ? sorted_names(w->t, p, w->name, names) : 0;
   enum tariff_kind kind = p->count ? w->overlap : w->gap;
@@ -87,11 +87,11 @@ static bool tell(const struct walk *w, size_t first_fault, const struct piece *p
   return add_names(w->r, f, names, count);
 }
 
-static bool tell_by_day(const struct walk *w, size_t first_fault, const struct piece *p) {
+static bool report_by_day(const struct walk *w, size_t first_fault, const struct piece *p) {
   for (uint32_t from = p->from, to; from < p->to; from = to) {
     to = from - from % w->day + w->day;
     if (to > p->to) to = p->to;
-    if (!tell(w, first_fault, p, from, to)) return false;
+    if (!report_piece(w, first_fault, p, from, to)) return false;
   }
   return true;
 }
@@ -102,7 +102,7 @@ static bool walk_spans(const struct walk *w, const struct span *spans, size_t co
   size_t first_fault = w->r->fault_count;
   bool ok = cover_start(&cover, spans, count, length);
   while (ok && cover_next(&cover, &piece))
-    if (piece.count != 1) ok = tell_by_day(w, first_fault, &piece);
+    if (piece.count != 1) ok = report_by_day(w, first_fault, &piece);
   cover_free(&cover);
   return ok;
 }

@@ -36,16 +36,16 @@ void cover_free(struct cover *c) {
 }
 
 static void heap_push(struct cover *c, struct span span) {
-  size_t i = c->held++;
+  size_t i = c->heap_count++;
   for (; i > 0 && c->heap[(i - 1) / 2].to > span.to; i = (i - 1) / 2) c->heap[i] = c->heap[(i - 1) / 2];
   c->heap[i] = span;
 }
 
 static void heap_pop(struct cover *c) {
-  struct span last = c->heap[--c->held];
+  struct span last = c->heap[--c->heap_count];
   size_t i = 0, child;
-  while ((child = 2 * i + 1) < c->held) {
-    if (child + 1 < c->held && c->heap[child + 1].to < c->heap[child].to) child++;
+  while ((child = 2 * i + 1) < c->heap_count) {
+    if (child + 1 < c->heap_count && c->heap[child + 1].to < c->heap[child].to) child++;
     if (c->heap[child].to >= last.to) break;
     c->heap[i] = c->heap[child];
     i = child;
@@ -55,19 +55,19 @@ static void heap_pop(struct cover *c) {
 
 static uint32_t piece_end(const struct cover *c) {
   uint32_t end = c->length;
-  if (c->held && c->heap[0].to < end) end = c->heap[0].to;
+  if (c->heap_count && c->heap[0].to < end) end = c->heap[0].to;
   if (c->next < c->count && c->spans[c->next].from < end) end = c->spans[c->next].from;
   return end;
 }
 
 bool cover_next(struct cover *c, struct piece *out) {
   if (c->at >= c->length) return false;
-  while (c->held && c->heap[0].to <= c->at) heap_pop(c);
+  while (c->heap_count && c->heap[0].to <= c->at) heap_pop(c);
   while (c->next < c->count && c->spans[c->next].from <= c->at) {
     if (c->spans[c->next].to > c->at) heap_push(c, c->spans[c->next]);
     c->next++;
   }
-  *out = (struct piece){c->at, piece_end(c), c->heap, c->held};
+  *out = (struct piece){c->at, piece_end(c), c->heap, c->heap_count};
   c->at = out->to;
   return true;
 }

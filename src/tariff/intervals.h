@@ -22,7 +22,7 @@ struct cover {
   const struct span *spans; /* sorted; the caller's */
   size_t count, next;
   struct span *heap; /* owned; the spans that cover the present place, soonest end first */
-  size_t held;
+  size_t heap_count;
   uint32_t at, length;
 };
 

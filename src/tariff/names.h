@@ -1,5 +1,4 @@
-/* Names of a tariff: kept by it, compared, and put in order, for those who look for equal ones. Arrays that
- * grow. */
+/* Names of a tariff: copied into it, compared, sorted. Arrays that grow. */
 #ifndef FLEET_TARIFF_NAMES_H
 #define FLEET_TARIFF_NAMES_H
 
@@ -21,7 +20,7 @@ struct named {
   size_t place, first; /* first: the place of the first of that name */
 };
 
-/* Sorts by name, those of one name by place, and tells each the first of its name. */
+/* Sorts by name, equal names by place, and sets the first of each. */
 void sort_names(struct named *names, size_t count);
 /* Of sorted names: into the order in which each was met first. */
 void sort_as_met(struct named *names, size_t count);

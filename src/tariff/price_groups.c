@@ -140,8 +140,8 @@ static void cut_between(struct grouping *g, size_t k, size_t low, size_t high, s
 
 static void add_group(struct grouping *g, size_t k) {
   cut_between(g, k, k + 1, g->n, k, g->n - 1);
-  double *spare = g->cost;
-  g->cost = g->next, g->next = spare;
+  double *before = g->cost;
+  g->cost = g->next, g->next = before;
 }
 
 static struct price_group joined(const struct price_group *prices, size_t from, size_t to) {

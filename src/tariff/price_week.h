@@ -1,7 +1,7 @@
 /* A week of prices, made from rows of times, a list of prices or spot prices, and its prices as labels.
  *
- * Where bool is returned without an error to tell, false is out of memory. Nothing here looks for gaps: the
- * check of the tariff does.
+ * False is out of memory where a function takes no struct err. The check of the tariff finds gaps, not this
+ * room.
  */
 #ifndef FLEET_TARIFF_PRICE_WEEK_H
 #define FLEET_TARIFF_PRICE_WEEK_H
@@ -10,7 +10,7 @@
 #include "time/zone.h"
 
 struct price_group {
-  struct bytes label; /* followed by a NUL */
+  struct bytes label;
   double price, low, high;
   uint32_t minutes;
 };

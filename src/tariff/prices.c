@@ -141,7 +141,7 @@ bool check_prices(struct tariff *t, enum tariff_side side, struct tariff_report 
   for (size_t i = 0; i < t->block_count; i++)
     if (t->blocks[i].side == side && !check_block(t, &t->blocks[i], r)) return false;
   for (int c = 0; c < TARIFF_CHARGES; c++) {
-    if (c == TARIFF_DEMAND && !has_charges(t, side, TARIFF_DEMAND)) continue; /* check_warnings tells */
+    if (c == TARIFF_DEMAND && !has_charges(t, side, TARIFF_DEMAND)) continue; /* check_warnings reports it */
     for (size_t i = 0; i < t->side_used[side]; i++)
       if (!check_season(t, first_season(t, t->by_date, side)[i], (enum tariff_charges)c, r)) return false;
   }

@@ -51,8 +51,8 @@ static bool misses_days(const struct tariff *t, const struct season *s) {
   return false;
 }
 
-/* A missing last day is Sunday to those who leave it out, and Monday where the service left out the zero: the
- * one with which the season's week is covered once is meant. Sunday, where neither is. */
+/* A missing last day: people who leave it out mean Sunday, the service leaves out the zero of Monday. The
+ * reading that covers the season's week once is taken; Sunday where neither does. */
 void fill_season_week(struct tariff *t, struct season *s) {
   enum { MONDAY = 0, SUNDAY = 6 };
   s->span = t->span_count;

@@ -111,7 +111,7 @@ void tariff_label(const struct tariff *t, uint32_t id, struct bytes *name, doubl
 /* tariff_content_v2 with every member written out, sorted by name; seasons that are not in use are left out.
  */
 void tariff_encode(const struct tariff *t, struct buf *out);
-/* The same meaning: periods may stand in any order. False too when memory is out. */
+/* The same meaning: periods may be in any order. False too when memory is out. */
 bool tariff_equal(const struct tariff *a, const struct tariff *b);
 /* As the service will keep it: negative prices are 0, buying is nowhere below selling. Unchecked; NULL: out
  * of memory. */

@@ -172,7 +172,7 @@ function methods:encode()
 end
 
 --- What differs in meaning: a list of { path =, from =, to = }, empty when nothing does. Members left out count as zero,
---- periods may stand in any order. `other` is a tariff object or a table; an invalid one gives nil, err, "invalid".
+--- periods may be in any order. `other` is a tariff object or a table; an invalid one gives nil, err, "invalid".
 function methods:diff(other)
   local own = inside(self, "diff")
   local second, err, kind = object("diff", other)
@@ -203,7 +203,7 @@ function methods:svg(options)
   return draw_svg.draw(self, inside(self, "svg").plan, options)
 end
 
---- Two tariffs are equal when they mean the same: members left out count as zero, periods may stand in any order.
+--- Two tariffs are equal when they mean the same: members left out count as zero, periods may be in any order.
 function metatable.__eq(a, b)
   return inside(a, "==").plan:equals(inside(b, "==").plan)
 end

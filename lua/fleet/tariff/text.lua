@@ -48,7 +48,7 @@ local function legend(out, panel, style)
   end
 end
 
--- Numbers stand over the cell that begins at their hour.
+-- Numbers are over the cell that begins at their hour.
 local function hours()
   local out = {}
   for hour = 0, 21, 3 do out[#out + 1] = string.format("%-6s", string.format("%02d", hour)) end
