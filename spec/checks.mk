@@ -370,6 +370,8 @@ doc: build
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.troubleshooting").markdown())' >$(B)/troubleshooting.md
 	mv $(B)/troubleshooting.md doc/manual/troubleshooting.md
 	mv $(B)/architecture.svg doc/architecture.svg
+	$(ENV) $(LUA) -e 'io.write(require("fleet.sim.schema").text())' >$(B)/garage.schema.json
+	mv $(B)/garage.schema.json doc/garage.schema.json
 	mv $(B)/reference.md doc/reference.md
 	mv $(B)/types.lua lua/fleet/types.lua
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.api").markdown())' >$(B)/api.md

@@ -95,6 +95,23 @@ for _, shell in ipairs { "bash", "zsh", "fish" } do
 end
 
 describe("the script", function()
+  it("offers the names that the last list of vehicles has left, behind verbs of a vehicle", function()
+    local names = require "fleet.cli.names"
+    names.remember({ getenv = function(name) return name == "XDG_CACHE_HOME" and directory or nil end }, {
+      { display_name = "Blue", vin = "5YJ3E1EA7KF000001" }, { display_name = "Model $(x) Y", vin = "5YJ3E1EA7KF000002" },
+      { vin = "5YJ3E1EA7KF000003" }, { display_name = "a b" }, "no record",
+    })
+    clean = "env -u LD_PRELOAD XDG_CACHE_HOME=" .. quote(directory) .. " "
+    for _, shell in ipairs { "bash", "zsh", "fish" } do
+      if os.execute("command -v " .. shell .. " >/dev/null 2>&1") then
+        assert.equal("Blue", complete[shell]("fleet honk_horn Bl"), shell)
+        assert.equal("000002 000003", complete[shell]("fleet wake 0"), shell)
+        assert.equal("", complete[shell]("fleet live_status Bl"), shell) -- a site's verb
+      end
+    end
+    clean = "env -u LD_PRELOAD "
+  end)
+
   it("of another shell is refused", function()
     local _, status = sims.shell(sims.fleet .. " completion tcsh 2>/dev/null")
     assert.equal(2, status)

@@ -154,8 +154,9 @@ static void check_required_with(const struct arguments *a, const struct param *q
 }
 
 static void missing(const struct arguments *a, const struct param *q) {
-  const char *about = q->unit ? q->unit : q->doc;
-  mistake(a, "'%s' is missing%s%s%s", q->name, about ? " (" : "", about ? about : "", about ? ")" : "");
+  bool described = q->doc && q->unit;
+  mistake(a, "'%s' is missing%s%s%s%s", q->name, q->doc ? ": " : "", q->doc ? q->doc : "",
+          described ? ", in " : "", described ? q->unit : "");
 }
 
 /* A call that changes something says what. */

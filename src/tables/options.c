@@ -85,7 +85,7 @@ const struct option option_rows[] = {
 const struct option call_option_rows[] = {
     {"timeout", TYPE_NUMBER, NULL, NULL, NULL, 0, false, "seconds for the whole call", SECONDS},
     {"wake", TYPE_BOOLEAN, "false", NULL, NULL, 0, false, .rows = FOR_LIVE,
-     .doc = "wake a sleeping vehicle first; it is priced"},
+     .doc = "wake a sleeping vehicle first: 0.02 USD"},
     {"auth", TYPE_STRING, NULL, token_kinds, NULL, 0, false,
      .doc = "use this token in place of the first one of the row"},
     {"idempotent", TYPE_BOOLEAN, NULL, NULL, NULL, 0, false, .rows = FOR_WRITES,

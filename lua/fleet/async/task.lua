@@ -277,6 +277,7 @@ end
 
 --- Runs fn(...) as a task and runs the loop until all tasks have ended. Returns what fn returned; its error is raised.
 function M.run(fn, ...)
+  if type(fn) ~= "function" then errors.usage("run: a function is needed, got " .. type(fn)) end
   local task = M.spawn(fn, ...)
   if current() then return task:wait() end
   while alive > 0 do scheduler.wait_and_tick() end

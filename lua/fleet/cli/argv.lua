@@ -24,7 +24,7 @@ local function unknown(text, options)
   if name and not string.find(sentence, "did you mean", 1, true) then
     sentence = string.format("%s; a parameter is written %s=VALUE", sentence, option_name(name))
   end
-  usage_error.raise(sentence, {})
+  usage_error.raise(sentence)
 end
 
 local function add(found, option, text)

@@ -42,7 +42,14 @@ function M.shared()
   }
 end
 
---- What follows a verb besides what it shares: { words = list, choices = list of "name=choice", shared = "own" or "client" }.
+-- Whether a vehicle may stand behind a verb.
+local function takes_vehicle(verb)
+  if verb.row then return verb.row.handle == "vehicle" end
+  return string.find(verb.usage or "", "VIN", 1, true) ~= nil
+end
+
+--- What follows a verb besides what it shares: { words = list, choices = list of "name=choice", shared = "own" or "client", names = whether
+--- the names of vehicles do }.
 function M.after(verb)
   local found = { words = {}, choices = {} }
   add_options(found, verb.takes or {})
@@ -55,7 +62,7 @@ function M.after(verb)
   end
   local shared = verb.local_only and "own" or "client"
   for _, word in ipairs(M.shared()[shared].words) do found.words[word] = nil end
-  return { words = sorted(found.words), choices = sorted(found.choices), shared = shared }
+  return { words = sorted(found.words), choices = sorted(found.choices), shared = shared, names = takes_vehicle(verb) }
 end
 
 --- The first words, and the second words of those that are groups: list, group -> list.
@@ -73,7 +80,7 @@ function M.beginnings()
   return sorted(first), groups
 end
 
---- Every place with what is offered there, as { pattern =, words =, choices =, shared = }. A pattern is matched against "N WORD WORD": how
+--- Every place with what is offered there, as { pattern =, words =, choices =, shared =, names = }. A pattern is matched against "N WORD WORD": how
 --- many words stand before the one that is typed ("fleet" is one), and the two after "fleet"; * is any text.
 function M.places()
   local first, groups = M.beginnings()
@@ -91,7 +98,7 @@ function M.places()
     local two = string.find(name, ".", 1, true) ~= nil
     local list = two and of_two_words or of_one
     local pattern = { "*", " " .. string.gsub(name, "%.", " ") .. (two and "" or " "), two and "" or "*" }
-    list[#list + 1] = { pattern = pattern, words = after.words, choices = after.choices, shared = after.shared }
+    list[#list + 1] = { pattern = pattern, words = after.words, choices = after.choices, shared = after.shared, names = after.names }
   end
   for _, list in ipairs { of_two_words, of_one } do -- "sim event" before "sim"
     for _, place in ipairs(list) do places[#places + 1] = place end

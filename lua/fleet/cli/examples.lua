@@ -98,10 +98,19 @@ local function quoted(word)
   return "'" .. string.gsub(word, "'", "'\\''") .. "'"
 end
 
+local longest_json = 60
+
+-- A long value as a person gives it: in a file.
+local function in_file(word)
+  local name, json = string.match(word, "^([%w_]*)=?(%b{})$")
+  if not json or #json <= longest_json then return word end
+  return name == "" and "@tariff.json" or string.format("%s=@%s.json", name, name)
+end
+
 --- The sample command line as text.
 function M.text(row)
   local words = M.words(row)
-  for i, word in ipairs(words) do words[i] = quoted(word) end
+  for i, word in ipairs(words) do words[i] = quoted(in_file(word)) end
   return "fleet " .. table.concat(words, " ")
 end
 

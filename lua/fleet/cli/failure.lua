@@ -59,9 +59,9 @@ function M.exit(kind)
   return exits[kind]
 end
 
--- What happened as { kind, message, … } and a status.
-local function describe(raised)
-  if usage_error.is(raised) then return { kind = "usage", message = raised.message, help = raised.help }, 2 end
+-- What happened as { kind, message, … } and a status. A mistake points to the help of its verb, and where there is none to the first page.
+local function describe(raised, verb)
+  if usage_error.is(raised) then return { kind = "usage", message = raised.message, help = raised.help or { verb } }, 2 end
   if type(raised) == "table" and raised.kind then return raised, exits[raised.kind] or 1 end
   local text = tostring(raised)
   if string.find(text, "interrupted!", 1, true) then return { kind = "interrupted", message = "interrupted" }, 130 end
@@ -96,7 +96,8 @@ local function write_text(environment, err, context)
     add(hints[err.kind] and hints[err.kind](err, context))
   end
   if type(err.help) == "table" then
-    add(string.gsub("See 'fleet help " .. table.concat(err.help, " "), "%s*$", "'."))
+    local words = string.gsub(table.concat(err.help, " "), "%.", " ")
+    add(string.gsub("See 'fleet help " .. words, "%s*$", "'."))
   elseif err.help and not context.explains_itself then
     add("More: " .. err.help)
   end
@@ -104,10 +105,10 @@ local function write_text(environment, err, context)
 end
 
 --- Reports a failure: an err of a call, or whatever was raised. Returns the status to end with.
---- context: json, takes_wake (the verb knows --wake), explains_itself (its kinds are not those of a call), and given (the options of
+--- context: json, name (of the verb, as it is written), takes_wake (it knows --wake), explains_itself (its kinds are not those of a call), and given (the options of
 --- the client, once it is made).
 function M.report(environment, raised, context)
-  local err, status = describe(raised)
+  local err, status = describe(raised, context.name)
   if context.json then write_json(environment.stdout, err) else write_text(environment, err, context) end
   return status
 end

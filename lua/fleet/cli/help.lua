@@ -181,8 +181,8 @@ local function parameters_section(row)
 end
 
 local price_words = {
-  free = "free of charge", data = "priced as data", command = "priced as a command", wake = "priced as a wake",
-  specs = "priced as specifications, the dearest class",
+  free = "free of charge", data = "a read", command = "a command", wake = "a wake",
+  specs = "specifications, the dearest class",
 }
 
 local function price_of(row)
@@ -244,9 +244,10 @@ end
 
 -- The lines of a verb's details; what does not fit is wrapped.
 local function details_of(verb)
-  if not verb.details then return nil end
-  local lines = {}
-  for line in string.gmatch(verb.details, "[^\n]+") do
+  local text, lines = verb.details, {}
+  if type(text) == "function" then text = text() end
+  if not text then return nil end
+  for line in string.gmatch(text, "[^\n]+") do
     lines[#lines + 1] = width(line) <= page_width and line or wrapped(line, string.match(line, "^ *"))
   end
   return table.concat(lines, "\n")

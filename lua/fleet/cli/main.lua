@@ -170,7 +170,9 @@ function M.main(arguments, given)
   }, context_mt)
   show.columns = environment.columns
   local ok, status = xpcall(function()
-    local line = argv.split(arguments, verbs.options_of(arguments))
+    local known
+    known, context.name = verbs.options_of(arguments)
+    local line = argv.split(arguments, known)
     context.options = line.options
     return perform(context, line)
   end, with_place)

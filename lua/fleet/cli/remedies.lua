@@ -1,26 +1,46 @@
 -- What causes each kind of error, and what to do: shown by `fleet explain` and on the manual's page. What the rows
--- say (reasons, faults) is not repeated here.
+-- say (reasons, faults) is not repeated here. Each entry is { cause, cure, shell = the cure in words of the command line, where the
+-- other one is for programs }; shell = false leaves the entry to programs.
 
 return {
   network = {
     { "this machine has no network, or cannot resolve a name", "run `fleet doctor`: it checks name, address and certificate" },
-    { "the network needs a proxy", "set `proxy =`, or pass `--proxy`" },
-    { "the connection broke during a command", "`err.outcome` is `unknown`: `car:settle(err)` reads whether it was executed" },
+    {
+      "the network needs a proxy", "set `proxy =`, or pass `--proxy`",
+      shell = "pass `--proxy URL`, or put `proxy` into the configuration file",
+    },
+    {
+      "the connection broke during a command", "`err.outcome` is `unknown`: `car:settle(err)` reads whether it was executed",
+      shell = "read the car before you repeat it: `fleet vehicle_data VIN`",
+    },
   },
   tls = {
-    { "this machine does not know the certificate authorities", "install the package ca-certificates, or set `ca_file =`" },
+    {
+      "this machine does not know the certificate authorities", "install the package ca-certificates, or set `ca_file =`",
+      shell = "install the package ca-certificates, or pass `--ca-file FILE`",
+    },
     { "this machine's clock is wrong", "run `fleet doctor`: it compares the clock with Tesla's server" },
     {
       "a company's proxy decrypts the traffic",
       "name its authority with `ca_file =`. Certificates are always checked: there is no option to skip it",
+      shell = "name its authority with `--ca-file FILE`. Certificates are always checked: there is no option to skip it",
     },
   },
   timeout = {
-    { "the car has a bad connection", "repeat a read. After a command read the car first: `car:settle(err)`" },
-    { "`timeout =` is too short to wake the car and send a command", "waking takes 10 to 60 seconds: use 90" },
+    {
+      "the car has a bad connection", "repeat a read. After a command read the car first: `car:settle(err)`",
+      shell = "repeat a read. After a command read the car first: `fleet vehicle_data VIN`",
+    },
+    {
+      "the timeout is too short to wake the car and send a command", "waking takes 10 to 60 seconds: use 90",
+      shell = "waking takes 10 to 60 seconds: pass `--timeout 90`",
+    },
   },
   auth = {
-    { "this account and store have no sign-in", "run `fleet login`; check that `account =` and `store =` are those of the sign-in" },
+    {
+      "this account and store have no sign-in", "run `fleet login`; check that `account =` and `store =` are those of the sign-in",
+      shell = "run `fleet login`; check that `--account` and `--store` are those of the sign-in",
+    },
     { "`login_required`: the password was changed, or the person withdrew consent", "sign in again" },
     { "the token was not refreshed for three months", "sign in again, and run `fleet keep_alive` from a monthly timer" },
     {
@@ -34,7 +54,10 @@ return {
     { "the key's role does not allow this", "pair a key of another role, or send the command as the owner" },
   },
   scope = {
-    { "the person did not grant the scope", "`fleet login --scopes …`, or `client:add_scopes_url`; `err.scope` names the scope" },
+    {
+      "the person did not grant the scope", "`fleet login --scopes …`, or `client:add_scopes_url`; `err.scope` names the scope",
+      shell = "sign in with it: `fleet login --scopes …`; the message names the scope",
+    },
     { "the application does not have the scope", "add it on Tesla's developer site, then let owners consent again" },
   },
   not_found = {
@@ -45,24 +68,38 @@ return {
     {
       "too many calls in a minute or a day",
       "wait `err.retry_after` seconds. Poll `client:products()`: it is free and has the state of every car",
+      shell = "wait as long as the message says. `fleet products` is free and has the state of every car",
     },
     { "several programs share the account", "give them one store: they then share the rate limit" },
   },
   asleep = {
-    { "the car sleeps", "`wake = true` or `--wake`: costs 0.02 USD and keeps the car awake for some minutes" },
-    { "your program polls `vehicle_data` to find out whether the car is awake", "use `car:info()`: its `state` says it" },
+    {
+      "the car sleeps", "`wake = true` or `--wake`: costs 0.02 USD and keeps the car awake for some minutes",
+      shell = "pass `--wake`: it costs 0.02 USD and keeps the car awake for some minutes",
+    },
+    {
+      "your program polls `vehicle_data` to find out whether the car is awake", "use `car:info()`: its `state` says it",
+      shell = "use `fleet products`: it is free and shows the state",
+    },
   },
   offline = {
     { "the car is in a garage without network, or its modem sleeps", "try later; no call can wake it" },
   },
   region = {
-    { "the account lives in another region than `region =`", "run `fleet region`; `err.message` names the address" },
-    { "`base_url =` is your own, and Tesla's answer names another host", "add that host to `hosts =`" },
+    {
+      "the account lives in another region than the configured one", "run `fleet region`; `err.message` names the address",
+      shell = "run `fleet region`; the message names the address",
+    },
+    {
+      "`base_url` is your own, and Tesla's answer names another host", "add that host to `hosts =`",
+      shell = "add that host to `hosts` in the configuration file",
+    },
   },
   unregistered = {
     {
       "the application is not registered in this region",
       "run `fleet setup`, or call `client.partner:register { domain = }`, once per region",
+      shell = "run `fleet setup`, once per region",
     },
     {
       "the public key is no longer at the domain's well-known address",
@@ -77,8 +114,14 @@ return {
     { "the car has no room for another key or telemetry configuration", "remove one" },
   },
   unsupported = {
-    { "this kind of token cannot make the call", "the help of the verb names the token; choose it with `auth =`" },
-    { "the command must be signed, and the client has no key", "set `key =`, and run `fleet pair VIN`" },
+    {
+      "this kind of token cannot make the call", "the help of the verb names the token; choose it with `auth =`",
+      shell = "`fleet help VERB` names the token; choose it with `--auth`",
+    },
+    {
+      "the command must be signed, and the client has no key", "set `key =`, and run `fleet pair VIN`",
+      shell = "run `fleet setup`, which makes a key, then `fleet pair VIN`",
+    },
     { "the car's firmware does not know the command", "the reference names the firmware: update the car" },
   },
   key_not_paired = {
@@ -90,7 +133,10 @@ return {
     { "the key was removed in the car", "pair again" },
   },
   refused = {
-    { "the car or the site refused", "`err.reason` says why; `fleet explain REASON` explains it" },
+    {
+      "the car or the site refused", "`err.reason` says why; `fleet explain REASON` explains it",
+      shell = "the message says why; `fleet explain REASON` explains it",
+    },
     { "the state changed in the meantime", "read it, then decide" },
   },
   busy = {
@@ -105,7 +151,10 @@ return {
       "repeat a read. After a command read the car first",
     },
     { "a web proxy or a hotel's login page answers instead of Tesla", "`fleet --verbose …` shows status and address" },
-    { "`max_response =` is too small", "raise it" },
+    {
+      "`max_response` is too small", "raise it",
+      shell = "pass a larger `--max-response`",
+    },
   },
   service = {
     {
@@ -128,16 +177,34 @@ return {
     {
       "one of your budgets is used up",
       "`fleet cost` shows what was spent, `err.retry_after` when the budget starts again. `force = true` sends the call anyway",
+      shell = "`fleet cost` shows what was spent, the message when the budget starts again. `--force` sends the call anyway",
     },
   },
   cancelled = {
-    { "your program cancelled the task", "a command in flight may have been executed: see `err.outcome`" },
+    {
+      "your program cancelled the task", "a command in flight may have been executed: see `err.outcome`",
+      shell = false,
+    },
   },
   closed = {
-    { "your program closed the client", "make a new client. Requests that were already sent return their result" },
+    {
+      "your program closed the client", "make a new client. Requests that were already sent return their result",
+      shell = false,
+    },
   },
   invalid = {
-    { "Tesla does not accept a value", "`err.message` has Tesla's text; the reference names ranges and units" },
-    { "422 at signed_command: the car does not speak the signing protocol", "`commands = \"auto\"` sends such a car plain commands" },
+    {
+      "Tesla does not accept a value", "`err.message` has Tesla's text; the reference names ranges and units",
+      shell = "the message has Tesla's text; `fleet help VERB` names ranges and units",
+    },
+    {
+      "several cars or sites fit what you wrote, or you named none and the account has several",
+      "use the VIN or the id: `client:vehicles()` and `client:products()` list them",
+      shell = "write the name, or more of the VIN, after the verb: `fleet vehicles` lists the cars, `fleet products` the sites",
+    },
+    {
+      "422 at signed_command: the car does not speak the signing protocol",
+      "`commands = \"auto\"` sends such a car plain commands", shell = "`--commands auto` sends such a car plain commands",
+    },
   },
 }

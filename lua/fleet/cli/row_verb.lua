@@ -210,7 +210,11 @@ function M.run(context, row, line)
   value, err, kind = context:waiting(call_options.wake and "waking the vehicle if it sleeps" or "waiting for the answer", client.call,
     client, row.name, args, call_options)
   if err then return nil, err, kind end
-  if row.paging ~= "no" then return collect(value, context.progress) end
+  if row.paging ~= "no" then
+    value, err, kind = collect(value, context.progress)
+    if value and row.name == "vehicles" then require("fleet.cli.names").remember(context.environment, value) end
+    return value, err, kind
+  end
   if value == nil then value = core.null end
   return value
 end

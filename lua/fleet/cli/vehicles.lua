@@ -14,10 +14,18 @@ local function is_id(text)
   return core.is_vin(text)
 end
 
+local most_described = 6
+
+-- Names and ids, or how many there are and the verb that lists them.
+local function listed(list, what, verb)
+  if #list > most_described then return string.format("%d %ss: 'fleet %s' lists them", #list, what, verb) end
+  return #list > 0 and table.concat(list, ", ") or "no " .. what
+end
+
 local function described(records)
   local list = {}
   for i, record in ipairs(records) do list[i] = string.format("%s (%s)", record.display_name or "no name", record.vin or "?") end
-  return #list > 0 and table.concat(list, ", ") or "no vehicle"
+  return listed(list, "vehicle", "vehicles")
 end
 
 local function auth_of(options)
@@ -77,9 +85,29 @@ local function is_meant(record, text)
     or #text >= shortest_end and string.sub(vin, -#text) == small
 end
 
+-- The message has the cure: `fleet explain` would say less.
 local function not_one(kind, message)
   local err = core.err { kind = kind, message = message }
+  err.help = false
   return nil, err, kind
+end
+
+-- ", did you mean 'Blue'?" where one of the names is near, and what there is.
+local function near(text, names, has)
+  local meant = string.match(core.unknown("name", text, names), "did you mean '.-'%?")
+  return meant and ", " .. meant .. " The account has " .. has or ": the account has " .. has
+end
+
+local function names_of(records, member)
+  local list = {}
+  for _, record in ipairs(records) do list[#list + 1] = record[member] end
+  return list
+end
+
+-- ", as in 'fleet honk_horn Blue'", with the first of them.
+local function sample(context, name)
+  if not name or string.find(name, "[^%w_.-]") then return "" end
+  return string.format(", as in 'fleet %s %s'", context.name or "VERB", name)
 end
 
 --- The VIN of the vehicle that text means; of the only one when text is nil. options: auth of the call, or nil; vin_only: where an
@@ -94,10 +122,11 @@ function M.find(context, text, options)
   end
   if #found == 1 then return found[1].vin end
   if text == nil then
-    return not_one("invalid", "name the vehicle after the verb: the account has " .. described(records))
+    local first = records[1] and (records[1].display_name or records[1].vin)
+    return not_one("invalid", "name the vehicle after the verb" .. sample(context, first) .. ": the account has " .. described(records))
   elseif #found == 0 then
-    local sentence = "no vehicle is called '%s', and no VIN ends so: the account has %s"
-    return not_one("not_found", string.format(sentence, text, described(records)))
+    return not_one("not_found", string.format("no vehicle is called '%s', and no VIN ends so%s", text,
+      near(text, names_of(records, "display_name"), described(records))))
   end
   return not_one("invalid", string.format("'%s' may be %s: give more of the VIN", text, described(found)))
 end
@@ -118,7 +147,7 @@ end
 local function described_sites(sites)
   local list = {}
   for i, site in ipairs(sites) do list[i] = string.format("%s (%s)", site.name, site.id) end
-  return #list > 0 and table.concat(list, ", ") or "no energy site"
+  return listed(list, "energy site", "products")
 end
 
 --- The id of the energy site that text means: its id, or its name; of the only one when text is nil. Returns it, or nil, err, kind.
@@ -135,8 +164,13 @@ function M.find_site(context, text, options)
   end
   if #found == 1 then return found[1].id end
   local has = described_sites(sites)
-  if text == nil then return not_one(#sites == 0 and "not_found" or "invalid", "name the energy site: the account has " .. has) end
-  if #found == 0 then return not_one("not_found", string.format("no energy site is called '%s': the account has %s", text, has)) end
+  if text == nil then
+    local first = sites[1] and sample(context, sites[1].id) or ""
+    return not_one(sites[1] and "invalid" or "not_found", "name the energy site after the verb" .. first .. ": the account has " .. has)
+  end
+  if #found == 0 then
+    return not_one("not_found", string.format("no energy site is called '%s'%s", text, near(text, names_of(sites, "name"), has)))
+  end
   return not_one("invalid", string.format("'%s' may be %s: give the id", text, described_sites(found)))
 end
 

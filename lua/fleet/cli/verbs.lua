@@ -1,7 +1,7 @@
 -- Every verb of the command line: one entry per row of the service, one file below fleet.cli.verbs per verb that is not a row.
 --
 -- A verb is { name =, doc =, options = by name, run = function(context, line) → value or nil, err, kind }, and where it has
--- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage, details,
+-- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage, details (text, or function → text),
 -- takes (its own options), local_only (needs no client), explains_itself (`fleet explain` has no more to say of its failures),
 -- show (prints the value for a person), json (its text for --json), status (function(context, value) → the exit status after it),
 -- completes (the words that may follow, for the Tab key), row.
@@ -120,15 +120,33 @@ local function with_all(own)
   return setmetatable(tables.copy(own), { __index = function(_, name) return M.options[name] end })
 end
 
---- What a command line is split by: two verbs may read one name differently, and the first word names the verb.
-function M.options_of(arguments)
-  for _, text in ipairs(arguments) do
-    if string.sub(text, 1, 1) ~= "-" then
-      local verb = named(text)
-      return verb and with_all(verb.options) or M.options
+-- The first two words of a command line whose options may stand before and between them.
+local function first_two(arguments)
+  local known, words, i = options.by_name(options.own, options.client, options.call), {}, 1
+  while arguments[i] and #words < 2 do
+    local name = string.match(arguments[i], "^%-%-([^=]+)$")
+    local option = name and known[(string.gsub(name, "-", "_"))]
+    if option and option.type ~= "boolean" then
+      i = i + 1 -- its value
+    elseif string.sub(arguments[i], 1, 1) ~= "-" then
+      words[#words + 1] = arguments[i]
     end
+    i = i + 1
   end
-  return with_all(options.by_name(options.own))
+  return words
+end
+
+-- The verb that these words name: "sim event" before "sim".
+local function named_by(words)
+  return words[2] and named(words[1] .. "." .. words[2]) or named(words[1])
+end
+
+--- What a command line is split by, as two verbs may read one name differently; and the verb as it is written, where it is known.
+function M.options_of(arguments)
+  local words = first_two(arguments)
+  if not words[1] then return with_all(options.by_name(options.own)) end
+  local verb = named_by(words)
+  return verb and with_all(verb.options) or M.options, verb and M.spoken(verb.name)
 end
 
 -- ---- finding one by the words of a command line ----
@@ -160,7 +178,12 @@ local function unknown(given)
   if #members > 0 and not given[2] then
     usage_error.raise(string.format("'%s' needs one of: %s", given[1], table.concat(members, ", ")), { given[1] })
   end
-  local names, word = {}, #members > 0 and given[1] .. " " .. given[2] or M.spoken(given[1])
+  if #members > 0 then
+    local near = string.match(errors.unknown("verb", given[2], members), "did you mean '(.-)'%?")
+    usage_error.raise(string.format("unknown verb '%s %s'%s '%s' is followed by one of: %s", given[1], given[2],
+      near and string.format(", did you mean '%s %s'?", given[1], near) or ":", given[1], table.concat(members, ", ")), { given[1] })
+  end
+  local names, word = {}, M.spoken(given[1])
   for name in pairs(M.by_name) do names[#names + 1] = M.spoken(name) end
   local suggestions = require "fleet.cli.suggestions"
   local near = errors.unknown("verb", word, names)

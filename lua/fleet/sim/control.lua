@@ -3,6 +3,7 @@
 local computers = require("fleet.sim.signed.computers")
 local driving = require("fleet.sim.driving")
 local energy = require("fleet.sim.energy")
+local errors = require("fleet.util.errors")
 local json = require("fleet.sim.json")
 local physics = require("fleet.sim.physics")
 local schedules = require("fleet.sim.schedules")
@@ -210,7 +211,7 @@ function M.event(service, name, vin, options)
     service:advance_site(site, service:now())
     site_events[name](site, service:now())
   else
-    fail("unknown event '%s'; known are %s", tostring(name), table.concat(M.event_names(), ", "))
+    fail("%s", errors.unknown("event", tostring(name), M.event_names()))
   end
 end
 

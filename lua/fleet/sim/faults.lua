@@ -64,7 +64,7 @@ end
 -- vin, message (of a signed command: "handshake" or "command"), and what the fault itself takes. Raises for what is not known.
 function M:add(name, times, options)
   if not known[name] then
-    error(("unknown fault '%s'; known are %s"):format(tostring(name), table.concat(M.names(), ", ")), 0)
+    error(errors.unknown("fault", tostring(name), M.names()), 0)
   end
   times = times or 1
   if type(times) ~= "number" or times < 1 or times % 1 ~= 0 then error("times must be a whole number above 0", 0) end

@@ -90,7 +90,7 @@ local function register_in(s, client)
 end
 
 local function registration(s)
-  if not is_third_party(s) then return "skipped", "an open-source app has no partner token: it is onboarded by the vendor" end
+  if not is_third_party(s) then return "skipped", "an open-source app has no partner token: Tesla registers it" end
   if not s.options.domain then return "todo", "no domain: the service wants one before it answers", "run setup again with --domain" end
   local places, problems, state = {}, {}, "skipped"
   for _, name in ipairs(s.regions or { false }) do

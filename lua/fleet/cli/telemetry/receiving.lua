@@ -149,8 +149,8 @@ local function clock(at) return os.date("%H:%M:%S", math.floor(at)) end
 
 local function short(vin) return vin and string.sub(vin, -6) or "?" end
 
---- Lines of a record: the time, the end of the VIN, and what has changed.
-function M.record_text(record)
+--- One line of a record: the time, the end of the VIN, and what has changed; of more than `most` the first ones.
+function M.record_text(record, most)
   local parts = {}
   for name, value in pairs(record.values or {}) do parts[#parts + 1] = name .. " " .. value_text(name, value) end
   for _, name in ipairs(record.invalid or {}) do parts[#parts + 1] = name .. " not known now" end
@@ -160,6 +160,8 @@ function M.record_text(record)
     parts[#parts + 1] = "error " .. show.clean(tostring(one.name) .. " " .. tostring(one.body or ""))
   end
   table.sort(parts)
+  local more = most and #parts - most or 0
+  if more > 0 then parts = { table.concat(parts, "   ", 1, most), string.format("and %d more", more) } end
   return string.format("%s %s  %s", clock(record.at), short(record.vin), table.concat(parts, "   "))
 end
 

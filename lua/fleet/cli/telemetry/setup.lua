@@ -21,6 +21,7 @@ local function short(vin) return "…" .. string.sub(vin, -6) end
 
 -- Seconds until the first record is missed: an adopted configuration is used at once by a vehicle that is awake.
 local FIRST_RECORD = 60
+local SHOWN = 3 -- fields of it
 
 local function stop(text, more) return errors.failure("refused", "setup: " .. text, more) end
 
@@ -78,7 +79,7 @@ local function receiver(s)
     on_record = function(record)
       if not s.seen[record.vin] then
         s.seen[record.vin] = record
-        s.say("first record of " .. short(record.vin) .. ": " .. receiving.record_text(record))
+        s.say("first record of " .. short(record.vin) .. ": " .. receiving.record_text(record, SHOWN))
       end
     end,
     on_connection = function(event)

@@ -2,13 +2,14 @@
 -- does beside the rows.
 
 local options = require "fleet.cli.options"
+local prices = require "fleet.budget.prices"
 local show = require "fleet.cli.show"
 local usage_error = require "fleet.cli.usage_error"
 local values = require "fleet.cli.values"
 local vehicles = require "fleet.cli.vehicles"
 
 local timeout = { name = "timeout", type = "number", doc = "seconds to wait" }
-local wake = { name = "wake", type = "boolean", doc = "wake a sleeping vehicle first, which is priced" }
+local wake = { name = "wake", type = "boolean", doc = "wake a sleeping vehicle first: " .. prices.text(prices.published.wake) }
 
 local function refuse_pairs(line, name)
   if line.pairs[1] then usage_error.raise(string.format("'%s' takes no '%s='", name, line.pairs[1].name), { name }) end
@@ -175,7 +176,7 @@ end
 return {
   {
     name = "locate", usage = "locate [VIN]", takes = { timeout }, run = locate, show = show_place,
-    doc = "Tells where the car stands, by one live look, which is priced as data and never wakes.",
+    doc = "Shows where the car is, by one read for " .. prices.text(prices.published.data) .. ". It never wakes the car.",
   },
   {
     name = "navigate", usage = "navigate [VIN] ADDRESS", takes = { timeout }, run = navigate, show = show_route,
@@ -187,7 +188,7 @@ return {
   },
   {
     name = "keys", usage = "keys [VIN]", takes = { timeout, wake }, run = read_of("keys", "keys"), show = show_keys,
-    doc = "Lists the keys that open the car, with their roles: one priced message, and one for each key.",
+    doc = "Lists the keys that open the car, with their roles: " .. prices.text(prices.published.command) .. ", and as much for each key.",
     details = "`fleet add_key` and `fleet remove_key` change them.",
   },
   {

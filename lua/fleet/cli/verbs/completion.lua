@@ -2,6 +2,7 @@
 
 local completion = require "fleet.cli.completion"
 local usage_error = require "fleet.cli.usage_error"
+local unpack = require("fleet.util.compat").unpack
 
 local bash = [[
 # Completion of fleet for bash: put it where bash-completion looks, or eval "$(fleet completion bash)".
@@ -93,11 +94,12 @@ local function quoted_pattern(pattern)
   return table.concat(parts)
 end
 
--- Words, and the variable that holds what other verbs take as well.
+-- Words, and the variables that hold what other verbs take as well and the names of vehicles.
 local function with_shared(list, place, suffix)
-  local text = table.concat(list, " ")
-  if not place.shared then return text end
-  return text .. (text ~= "" and " " or "") .. "$" .. place.shared .. suffix
+  local parts = { unpack(list) }
+  if place.names and suffix == "" then parts[#parts + 1] = "$names" end
+  if place.shared then parts[#parts + 1] = "$" .. place.shared .. suffix end
+  return table.concat(parts, " ")
 end
 
 local function of_sh(variable)
@@ -122,9 +124,14 @@ local function variables(form)
   return table.concat(lines, "\n")
 end
 
+-- The names that `fleet vehicles` has left: fleet.cli.names.
+local names_of_sh = '\n  local names="$(cat "${XDG_CACHE_HOME:-$HOME/.cache}/fleet/names" 2>/dev/null)"'
+local names_of_fish = "\n  set -l cache $XDG_CACHE_HOME\n  test -n \"$cache\"; or set cache $HOME/.cache\n"
+  .. "  set -l names (cat $cache/fleet/names 2>/dev/null)"
+
 local shells = {
-  bash = { bash, of_sh "words", '  local %s="%s"' }, zsh = { zsh, of_sh "offered", '  local %s="%s"' },
-  fish = { fish, of_fish, "  set -l %s %s" },
+  bash = { bash, of_sh "words", '  local %s="%s"', names_of_sh }, zsh = { zsh, of_sh "offered", '  local %s="%s"', names_of_sh },
+  fish = { fish, of_fish, "  set -l %s %s", names_of_fish },
 }
 
 local function run(_, line)
@@ -134,15 +141,16 @@ local function run(_, line)
   if not shell then usage_error.unknown("shell", name, { "bash", "fish", "zsh" }, { "completion" }) end
   local lines = {}
   for i, place in ipairs(completion.places()) do lines[i] = shell[2](place) end
-  return string.format(shell[1], variables(shell[3]), table.concat(lines, "\n"))
+  return string.format(shell[1], variables(shell[3]) .. shell[4], table.concat(lines, "\n"))
 end
 
 return {
   {
     name = "completion", usage = "completion [bash | zsh | fish]", local_only = true, run = run,
     show = function(out, text) out:write(text) end,
-    doc = "Prints a script that completes verbs, parameters, choices and options, for bash unless another shell is named.",
+    doc = "Prints a script that completes verbs, parameters, choices, options and the names of cars, for bash unless another shell is named.",
     details = "bash  eval \"$(fleet completion)\"\nzsh   eval \"$(fleet completion zsh)\"   after compinit\n"
-      .. "fish  fleet completion fish | source",
+      .. "fish  fleet completion fish | source\n"
+      .. "The names are those that the last `fleet vehicles` showed: pressing Tab makes no call.",
   },
 }

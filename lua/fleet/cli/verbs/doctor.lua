@@ -1,6 +1,7 @@
 -- fleet doctor: what keeps this installation from working, line by line, and what to do.
 
 local errors = require "fleet.util.errors"
+local prices = require "fleet.budget.prices"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local regions = require "fleet.cli.regions"
@@ -31,6 +32,6 @@ return {
     show = function(out, value, context) report_lines.print(out, value.checks, context.environment.colours()) end,
     doc = "Looks at the configuration, certificates, store, network, clock, sign-in, scopes, key, hosting, registration and pairing: "
       .. "each line is ok or says what to do. Ends with status 0 only when nothing is to be mended.",
-    details = "Vehicles are asked for with fleet_status, which is priced as data; nothing is woken and nothing is changed.",
+    details = "With vehicles it reads fleet_status, for " .. prices.text(prices.published.data) .. ". It wakes and changes nothing.",
   },
 }

@@ -4,6 +4,15 @@ local core = require "fleet.core"
 local remedies = require "fleet.cli.remedies"
 local usage_error = require "fleet.cli.usage_error"
 
+-- Causes of a kind with their cures on the command line.
+local function causes_of(kind)
+  local list = {}
+  for _, case in ipairs(remedies[kind] or {}) do
+    if case.shell ~= false then list[#list + 1] = { case[1], case.shell or case[2] } end
+  end
+  return list
+end
+
 local function kind_entry(name)
   for _, kind in ipairs(core.kinds()) do
     if kind.name == name then return kind end
@@ -77,7 +86,7 @@ local function kinds_inside(text)
   local whole, found = squeezed(text), {}
   for _, kind in ipairs(core.kinds()) do
     if string.find(whole, squeezed(kind.name), 1, true) then
-      found[#found + 1] = { title = kind.name, row = kind, causes = remedies[kind.name] }
+      found[#found + 1] = { title = kind.name, row = kind, causes = causes_of(kind.name) }
     end
   end
   return found
@@ -85,7 +94,7 @@ end
 
 local function explained(word)
   local kind = kind_entry(word)
-  if kind then return { { title = word, row = kind, causes = remedies[word] } } end
+  if kind then return { { title = word, row = kind, causes = causes_of(word) } } end
   local found = rows_named(word)
   if not found[1] then found = without_parts(rows_inside(word)) end
   return found[1] and found or kinds_inside(word)

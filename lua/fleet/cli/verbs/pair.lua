@@ -1,6 +1,7 @@
 -- fleet pair [VIN]: where the owner adds the application's key to a vehicle, and whether it is there.
 
 local core = require "fleet.core"
+local prices = require "fleet.budget.prices"
 local usage_error = require "fleet.cli.usage_error"
 local options = require "fleet.cli.options"
 local pairing = require "fleet.cli.pairing"
@@ -41,6 +42,6 @@ return {
   {
     name = "pair", usage = "pair [VIN]", takes = { wait }, run = run, show = print_result,
     doc = "Prints the address at which an owner adds the application's key to a vehicle; with --wait it looks until the key is there.",
-    details = "Waiting asks fleet_status every few seconds, which is priced as data.",
+    details = "While it waits it reads fleet_status every few seconds, for " .. prices.text(prices.published.data) .. " each.",
   },
 }

@@ -142,6 +142,13 @@ local function words(line, name, usage, least, most)
   return line.words[1], line.words[2]
 end
 
+local function check_name(what, name, names)
+  for _, known in ipairs(names) do
+    if known == name then return end
+  end
+  usage_error.unknown(what, name, names, { "sim " .. what })
+end
+
 local function order(context, what)
   local answer, err, kind = simulator.order(simulator.named(context.environment), what)
   if not answer then return nil, err, kind end
@@ -165,6 +172,7 @@ end
 
 local function event(context, line)
   local name, vin = words(line, "event", "an event, a vehicle and options as name=value", 1, 2)
+  check_name("event", name, require("fleet.sim.control").event_names())
   local what = pairs_of(context, line)
   if name == "pair_key" or what.public_key then
     local err, kind
@@ -179,6 +187,7 @@ local function fault(context, line)
   local word = words(line, "fault", "NAME or NAME:TIMES, and options as name=value", 1, 1)
   local what = pairs_of(context, line)
   what.fault, what.times = require("fleet.sim").fault(word)
+  check_name("fault", what.fault, require("fleet.sim.faults").names())
   return order(context, what)
 end
 
@@ -250,10 +259,11 @@ local function show_time(out, value)
   out:write("done at ", os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(value.now)), " of its time\n")
 end
 
-local function ordering(name, usage, handler, doc, completes)
+-- known: function → the names that the first word may be.
+local function ordering(name, usage, handler, doc, known)
   return {
     name = "sim." .. name, usage = "sim " .. name .. " " .. usage, local_only = true, run = handler, show = show_time, doc = doc,
-    completes = completes,
+    completes = known, details = known and function() return "Names: " .. table.concat(known(), ", ") .. "." end,
   }
 end
 

@@ -1,6 +1,7 @@
 -- fleet status: the account's cars and energy sites in one screen.
 
 local core = require "fleet.core"
+local prices = require "fleet.budget.prices"
 local show = require "fleet.cli.show"
 local vehicles = require "fleet.cli.vehicles"
 
@@ -127,7 +128,8 @@ end
 return {
   {
     name = "status", words = {}, takes = { free }, run = run, show = print_status,
-    doc = "Shows cars and energy sites in one screen. Cars that are awake are looked at, which is priced as data; no car is woken.",
-    details = "Left out is what a car or site does not say. With --free no car is looked at; sites and the list are free.",
+    doc = "Shows cars and energy sites in one screen. Each car that is awake is read, for " .. prices.text(prices.published.data)
+      .. "; no car is woken.",
+    details = "Left out is what a car or site does not say. With --free no car is read; sites and the list are free.",
   },
 }

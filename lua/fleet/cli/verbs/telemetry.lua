@@ -1,6 +1,7 @@
 -- fleet telemetry serve | watch | setup | check | certificate | cost | errors | decode: vehicles stream to this machine.
 
 local core = require "fleet.core"
+local prices = require "fleet.budget.prices"
 local errors = require "fleet.util.errors"
 local files = require "fleet.cli.telemetry.files"
 local input = require "fleet.cli.input"
@@ -333,7 +334,7 @@ return {
   {
     name = "telemetry.errors", usage = "telemetry errors [VIN …]", takes = {}, run = run_errors, show = show_errors,
     json = function(list) return list[1] and core.json_encode(list) or "[]" end,
-    doc = "Shows what vehicles report of their streams, and what it means. Each vehicle is a read, priced as data.",
+    doc = "Shows what vehicles report of their streams, and what it means, for " .. prices.text(prices.published.data) .. " a vehicle.",
   },
   {
     name = "telemetry.plot", words = { "FILE" }, local_only = true, takes = plot_takes, run = run_plot, show = show_plot,

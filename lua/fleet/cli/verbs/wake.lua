@@ -1,5 +1,6 @@
 -- fleet wake VIN: wakes a vehicle and waits.
 
+local prices = require "fleet.budget.prices"
 local options = require "fleet.cli.options"
 local usage_error = require "fleet.cli.usage_error"
 local vehicles = require "fleet.cli.vehicles"
@@ -23,6 +24,6 @@ end
 return {
   {
     name = "wake", usage = "wake [VIN]", takes = { timeout }, run = run,
-    doc = "Wakes a vehicle and waits until it is online; a wake is priced. wake_up asks and returns at once.",
+    doc = "Wakes a vehicle and waits until it is online, for " .. prices.text(prices.published.wake) .. ". wake_up asks and returns at once.",
   },
 }

@@ -1,0 +1,31 @@
+-- The names of vehicles for the Tab key: the last `fleet vehicles` leaves them in a file, which the shell reads.
+
+local core = require "fleet.core"
+local atomic_file = require "fleet.util.atomic_file"
+
+local M = {}
+
+local end_of_vin = 6
+
+-- What a shell takes as one word with nothing special in it: the name, else the end of the VIN.
+local function word_of(record)
+  local name = record.display_name
+  if type(name) == "string" and string.find(name, "^[%w_][%w_.-]*$") then return name end
+  return core.is_vin(record.vin) and string.sub(record.vin, -end_of_vin) or nil
+end
+
+local function path_in(environment)
+  local cache, home = environment.getenv("XDG_CACHE_HOME"), environment.getenv("HOME")
+  if cache and string.sub(cache, 1, 1) == "/" then return cache .. "/fleet" end
+  return home and string.sub(home, 1, 1) == "/" and home .. "/.cache/fleet" or nil
+end
+
+--- Leaves the names of vehicles where the Tab key finds them. It is a convenience: what cannot be written is left.
+function M.remember(environment, records)
+  local directory, words = path_in(environment), {}
+  for _, record in ipairs(records) do words[#words + 1] = type(record) == "table" and word_of(record) or nil end
+  if not directory or not core.directory_make(directory) then return end
+  atomic_file.write(directory .. "/names", table.concat(words, "\n") .. "\n")
+end
+
+return M
