@@ -195,7 +195,8 @@ describe("a vehicle", function()
 
   it("is not guessed: two that fit, none that fits, two where none is named", function()
     local cases = {
-      { "honk_horn", "name the vehicle after the verb, as in 'fleet honk_horn Blue': the account has Blue (" .. blue .. "), Red car", "invalid" },
+      { "honk_horn", "name the vehicle after the verb, as in 'fleet honk_horn Blue': the account has Blue ("
+        .. blue .. "), Red car", "invalid" },
       { "honk_horn F000", "no vehicle is called 'F000'", "not_found" },
       { "honk_horn 02", "no vehicle is called '02'", "not_found" },
       { "honk_horn green", "no vehicle is called 'green', and no VIN ends so: the account has", "not_found" },
@@ -243,7 +244,8 @@ describe("an energy site", function()
 
   it("is not guessed: two, none, none that fits, odd records", function()
     for _, case in ipairs {
-      { "live_status", { home, cabin }, "name the energy site after the verb, as in 'fleet live_status 1234567890': the account has Home (1234567890), Cabin (77)" },
+      { "live_status", { home, cabin },
+        "name the energy site after the verb, as in 'fleet live_status 1234567890': the account has Home (1234567890), Cabin (77)" },
       { "live_status", { both[1] }, "the account has no energy site" },
       { "live_status green", { home }, "no energy site is called 'green': the account has Home (1234567890)" },
       { "live_status home", { home, { energy_site_id = 5, site_name = "HOME" } }, "give the id" },

@@ -48,8 +48,8 @@ local function takes_vehicle(verb)
   return string.find(verb.usage or "", "VIN", 1, true) ~= nil
 end
 
---- What follows a verb besides what it shares: { words = list, choices = list of "name=choice", shared = "own" or "client", names = whether
---- the names of vehicles do }.
+--- What follows a verb besides what it shares: { words = list, choices = list of "name=choice", shared = "own" or "client",
+--- names = whether the names of vehicles do }.
 function M.after(verb)
   local found = { words = {}, choices = {} }
   add_options(found, verb.takes or {})
@@ -80,8 +80,8 @@ function M.beginnings()
   return sorted(first), groups
 end
 
---- Every place with what is offered there, as { pattern =, words =, choices =, shared =, names = }. A pattern is matched against "N WORD WORD": how
---- many words stand before the one that is typed ("fleet" is one), and the two after "fleet"; * is any text.
+--- Every place with what is offered there, as { pattern =, words =, choices =, shared =, names = }. A pattern is matched against
+--- "N WORD WORD": how many words stand before the one that is typed ("fleet" is one), and the two after "fleet"; * is any text.
 function M.places()
   local first, groups = M.beginnings()
   local places = { { pattern = { "1 ", "*" }, words = first, choices = {} } }

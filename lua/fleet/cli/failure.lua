@@ -105,7 +105,8 @@ local function write_text(environment, err, context)
 end
 
 --- Reports a failure: an err of a call, or whatever was raised. Returns the status to end with.
---- context: json, name (of the verb, as it is written), takes_wake (it knows --wake), explains_itself (its kinds are not those of a call), and given (the options of
+--- context: json, name (of the verb, as it is written), takes_wake (it knows --wake),
+--- explains_itself (its kinds are not those of a call), and given (the options of
 --- the client, once it is made).
 function M.report(environment, raised, context)
   local err, status = describe(raised, context.name)

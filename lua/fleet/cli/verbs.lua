@@ -1,7 +1,8 @@
 -- Every verb of the command line: one entry per row of the service, one file below fleet.cli.verbs per verb that is not a row.
 --
 -- A verb is { name =, doc =, options = by name, run = function(context, line) → value or nil, err, kind }, and where it has
--- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage, details (text, or function → text),
+-- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage,
+-- details (text, or function → text),
 -- takes (its own options), local_only (needs no client), explains_itself (`fleet explain` has no more to say of its failures),
 -- show (prints the value for a person), json (its text for --json), status (function(context, value) → the exit status after it),
 -- completes (the words that may follow, for the Tab key), row.

@@ -148,7 +148,8 @@ return {
   {
     name = "completion", usage = "completion [bash | zsh | fish]", local_only = true, run = run,
     show = function(out, text) out:write(text) end,
-    doc = "Prints a script that completes verbs, parameters, choices, options and the names of cars, for bash unless another shell is named.",
+    doc = "Prints a script that completes verbs, parameters, choices, options and the names of cars, for bash unless another shell is "
+      .. "named.",
     details = "bash  eval \"$(fleet completion)\"\nzsh   eval \"$(fleet completion zsh)\"   after compinit\n"
       .. "fish  fleet completion fish | source\n"
       .. "The names are those that the last `fleet vehicles` showed: pressing Tab makes no call.",

@@ -24,6 +24,7 @@ end
 return {
   {
     name = "wake", usage = "wake [VIN]", takes = { timeout }, run = run,
-    doc = "Wakes a vehicle and waits until it is online, for " .. prices.text(prices.published.wake) .. ". wake_up asks and returns at once.",
+    doc = "Wakes a vehicle and waits until it is online, for " .. prices.text(prices.published.wake)
+      .. ". wake_up asks and returns at once.",
   },
 }
