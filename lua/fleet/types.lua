@@ -7,17 +7,17 @@
 ---| "timeout" # No answer came in time.
 ---| "auth" # The sign-in is missing or no longer valid: sign in again.
 ---| "forbidden" # The account or the key is not allowed to do this.
----| "scope" # The token lacks a scope, which err.scope names: sign in again and grant it.
+---| "scope" # The token lacks a scope: sign in again and grant it.
 ---| "not_found" # This account has no such vehicle, site or record.
----| "rate_limited" # Too many calls: wait err.retry_after seconds.
----| "asleep" # The vehicle sleeps: wake it, or call with wake = true.
+---| "rate_limited" # Too many calls: wait, then try again.
+---| "asleep" # The vehicle sleeps: wake it first.
 ---| "offline" # The vehicle has no connection: try again later.
 ---| "region" # The account lives in another region: fleet region finds it.
----| "unregistered" # The application is not registered in this region: register it with fleet setup or partner.register.
+---| "unregistered" # The application is not registered in this region: register it with fleet setup.
 ---| "limit_exceeded" # A limit of the account or of the vehicle is reached.
 ---| "unsupported" # This token, vehicle or firmware cannot do this.
----| "key_not_paired" # The client's key is not on the vehicle: the owner adds it at the address of client:pairing_url.
----| "refused" # The vehicle or the site refused; err.reason says why.
+---| "key_not_paired" # The application's key is not on the vehicle: its owner adds it.
+---| "refused" # The vehicle or the site refused, and says why.
 ---| "busy" # The vehicle or another process is busy: try again in some seconds.
 ---| "protocol" # The reply cannot be trusted or read.
 ---| "service" # Tesla's service or the vehicle failed: read the vehicle before you repeat a command.
@@ -26,7 +26,7 @@
 ---| "budget" # One of your budgets is used up.
 ---| "cancelled" # The task was cancelled.
 ---| "closed" # The object is closed.
----| "invalid" # A value of the request was not accepted; err.message says which.
+---| "invalid" # A value of the request was not accepted; the message says which.
 
 ---A failure as a value with facts; prints itself as a sentence.
 ---@class fleet.authorize_options
@@ -115,7 +115,7 @@
 
 ---@class fleet.call_options
 ---@field timeout? number seconds for the whole call
----@field wake? boolean wake a sleeping vehicle first; it is priced (false)
+---@field wake? boolean wake a sleeping vehicle first: 0.02 USD (false)
 ---@field auth? "user"|"partner"|"business" use this token in place of the first one of the row
 ---@field idempotent? boolean may be repeated after an unknown outcome
 ---@field strict? boolean fail when the state held already (changed = false) (false)
