@@ -14,10 +14,12 @@ local function check_colon(name, client)
   if not core.is_handle(client) then errors.usage("%s: call it with a colon: client:%s(…)", name, name) end
 end
 
+local vin_length = 17
+
 --- A handle for one vehicle; makes no call. vin: a VIN or the service's id, string.
 function M.methods.vehicle(client, vin)
   check_colon("vehicle", client)
-  if type(vin) == "string" and not pcall(core.check_id, "vehicle", vin) then
+  if type(vin) == "string" and #vin ~= vin_length and not pcall(core.check_id, "vehicle", vin) then -- a name, perhaps
     errors.usage("vehicle: 'vin' is not a VIN: 17 capital letters and digits, without I, O and Q. client:vehicles() lists the "
       .. "vehicles with their names")
   end
@@ -27,7 +29,7 @@ end
 --- A handle for one energy site; makes no call. id: digits, string or integer.
 function M.methods.energy_site(client, id)
   check_colon("energy_site", client)
-  if type(id) == "string" and not pcall(core.check_id, "energy_site", id) then
+  if type(id) == "string" and string.find(id, "%D") then -- a name, perhaps
     errors.usage("energy_site: 'id' must be digits. client:energy_sites() lists the sites with their names")
   end
   return core.handle("site", client, core.check_id("energy_site", id))
