@@ -24,6 +24,7 @@ import sqlalchemy
 
 from homeassistant import bootstrap, config_entries, core, loader
 from homeassistant.auth import auth_manager_from_config
+from homeassistant.components.energy import data as energy_data
 from homeassistant.components.recorder import get_instance
 from homeassistant.components.recorder.tasks import StatisticsTask
 from homeassistant.const import EVENT_STATE_CHANGED, __version__
@@ -277,7 +278,8 @@ class Host:
 
     def registry(self):
         devices = device_registry.async_get(self.hass).devices
-        return list(devices.values() if hasattr(devices, "values") else devices)
+        entries = list(devices)
+        return list(devices.values()) if entries and isinstance(entries[0], str) else entries  # a mapping in earlier versions
 
 
 class Warnings(logging.Handler):
@@ -375,14 +377,13 @@ async def check_energy(host):
         return host.entities(SITE)[key].entity_id
 
     names = [name_of(f"energy_{one}") for one in ("from_grid", "to_grid", "solar", "battery_in", "battery_out", "home")]
-    version = tuple(int(part) for part in __version__.split(".")[:2])
     now = datetime.datetime.now(datetime.timezone.utc)
     period = now.replace(minute=now.minute // 5 * 5, second=0, microsecond=0)
     instance = get_instance(host.hass)
     instance.queue_task(StatisticsTask(period, False))  # the recorder does so by itself every five minutes
     await instance.async_block_till_done()
     async with host.websocket() as ask:
-        await ask(type="energy/save_prefs", energy_sources=energy_sources(name_of, version >= (2026, 2)))
+        await ask(type="energy/save_prefs", energy_sources=energy_sources(name_of, hasattr(energy_data, "LegacyGridSourceType")))
         await host.until(lambda: host.hass.states.get(name_of("energy_from_grid") + "_cost"), 10)
         instance.queue_task(StatisticsTask(period + datetime.timedelta(minutes=5), False))
         await instance.async_block_till_done()

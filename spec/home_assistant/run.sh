@@ -25,7 +25,9 @@ if [ ! -e "$folder/venv/ready" ]; then
   "$folder/venv/bin/pip" install -q homeassistant >"$folder/pip.log" 2>&1 || skip "its packages cannot be installed: $folder/pip.log"
   wanted=$("$folder/venv/bin/python" -c '
 import json, pathlib, homeassistant
-print(*json.loads((pathlib.Path(homeassistant.__file__).parent / "components/mqtt/manifest.json").read_text())["requirements"])')
+folder = pathlib.Path(homeassistant.__file__).parent / "components"
+for name in ("mqtt", "hassio", "recorder"):
+    print(*json.loads((folder / name / "manifest.json").read_text()).get("requirements", []))')
   # shellcheck disable=SC2086
   "$folder/venv/bin/pip" install -q $wanted >>"$folder/pip.log" 2>&1 || skip "its packages cannot be installed: $folder/pip.log"
   touch "$folder/venv/ready"

@@ -20,7 +20,7 @@ local function seen_at(house, section)
 end
 
 describe("looks", function()
-  it("at a car that sleeps tell its state, and nothing else is known", function()
+  it("at a sleeping car publish its state and nothing else", function()
     run({ vehicle = { state = "asleep" } }, function(house)
       house:start()
       fleet.sleep(7200)
@@ -104,7 +104,7 @@ describe("looks", function()
     end)
   end)
 
-  it("are told unknown what was known and is not there any more", function()
+  it("publish as unknown what was known and is missing now", function()
     run({}, function(house)
       house:start { idle_every = 100 }
       fleet.sleep(10)
@@ -155,7 +155,7 @@ describe("replies with other values than they should have", function()
 
   local parts = { "/products", "/vehicle_data", "/live_status", "/site_info" }
 
-  it("never end the bridge, and are told in its words", function()
+  it("never end the bridge, and are logged in its words", function()
     run({ vehicle = { sleep_after = 1e9, charge_state = { charging_state = "Charging", conn_charge_cable = "IEC" } } }, function(house)
       local damage, count = {}, 0
       house.after = function(request, answer)
@@ -178,9 +178,9 @@ describe("replies with other values than they should have", function()
       }
       fleet.sleep(1500)
       assert.equal("publishing", bridge.state)
-      local told = table.concat(bridge.told, "\n")
-      assert.not_matches("attempt to", told)
-      assert.not_matches("%.lua:", told)
+      local log = table.concat(bridge.logged, "\n")
+      assert.not_matches("attempt to", log)
+      assert.not_matches("%.lua:", log)
       assert.is_true(count > 2000, tostring(count))
       house.after = nil
       fleet.sleep(3700)
@@ -207,12 +207,12 @@ describe("replies with other values than they should have", function()
       value = nil
       fleet.sleep(7300)
       assert.equal("publishing", bridge.state)
-      assert.not_matches("attempt to", table.concat(bridge.told, "\n"))
+      assert.not_matches("attempt to", table.concat(bridge.logged, "\n"))
       assert.same({ "online", "60" }, { house:says "state", house:says "battery" })
     end)
   end)
 
-  it("leave out a record that is none, and tell it once", function()
+  it("skip an invalid record, and log it once", function()
     run({}, function(house)
       house.after = function(request, answer)
         if not string.find(request.url, "/products", 1, true) then return nil end
@@ -227,10 +227,10 @@ describe("replies with other values than they should have", function()
       fleet.sleep(700)
       assert.equal("60", house:says "battery")
       local left_out = 0
-      for _, text in ipairs(bridge.told) do
+      for _, text in ipairs(bridge.logged) do
         if string.find(text, "left out", 1, true) then left_out = left_out + 1 end
       end
-      assert.equal(10, left_out, table.concat(bridge.told, '\n'))
+      assert.equal(10, left_out, table.concat(bridge.logged, '\n'))
       for topic in pairs(house.broker.retained) do assert.not_matches("[#+]", topic) end
     end)
   end)
@@ -242,7 +242,7 @@ describe("a bridge that starts again", function()
     return text, text and core.json_decode(text)
   end
 
-  it("says at once what the one before it said, also of a car that sleeps and to a broker that forgot", function()
+  it("publishes at once what the previous bridge published, also for a sleeping car and to an empty broker", function()
     local worlds = { { forgets = false }, { forgets = true } }
     for _, world in ipairs(worlds) do
       run({ vehicle = { sleep_after = 300 } }, function(house)
@@ -342,7 +342,7 @@ end)
 describe("the energy of a site", function()
   local function of_site(house, name) return tonumber(house.broker.retained["fleet/" .. houses.site .. "/energy_" .. name] or "") end
 
-  it("is told in kWh since midnight, costs nothing, and never becomes less within a day", function()
+  it("is published in kWh since midnight, costs nothing, and never decreases within a day", function()
     run({ vehicle = { state = "asleep" } }, function(house)
       house:start()
       fleet.sleep(10)
@@ -370,7 +370,7 @@ describe("the energy of a site", function()
 end)
 
 describe("a sum that only grows", function()
-  it("does not tell a small step back, which hosts would count as a new beginning", function()
+  it("does not publish a small step back, which hosts would count as a restart of the sum", function()
     run({ vehicle = { sleep_after = 1e9, charge_state = { charge_energy_added = 10 } } }, function(house)
       house:start { idle_every = 10, longest_idle = 10 }
       fleet.sleep(5)
@@ -489,7 +489,7 @@ describe("the broker", function()
   end)
 end)
 
-describe("what is told of a tariff and the account", function()
+describe("the published tariff and account", function()
   it("is what holds now, with a price of selling where there is one", function()
     local tariff = houses.tariff()
     tariff.sell_tariff = houses.tariff()
@@ -527,11 +527,11 @@ describe("a tariff in another currency, or without one", function()
 end)
 
 describe("the cost of the schedule", function()
-  it("is told at the start and shown", function()
+  it("is logged at the start and published", function()
     run({}, function(house)
       local bridge = house:start()
       fleet.sleep(2)
-      local text = table.concat(bridge.told, "\n")
+      local text = table.concat(bridge.logged, "\n")
       assert.matches("1 cars: about %d+%.%d%d USD a month", text)
       local shown = house.broker.retained["fleet/account_default/schedule_cost"]
       assert.matches("^%d+%.%d+$", shown)
@@ -545,11 +545,11 @@ describe("the cost of the schedule", function()
       for name, value in pairs(more) do given[name] = value end
       return schedule.month(options.read(given), 1)
     end
-    local usual = month {}
-    assert.is_true(month({ live_every = 60 }).usd > usual.usd)
-    assert.is_true(month({ idle_every = 7200 }).usd < usual.usd)
-    assert.equal(usual.usd * 3, schedule.month(options.read { client = true, broker = "mqtt://b" }, 3).usd)
-    assert.is_true(usual.most > usual.usd)
+    local default = month {}
+    assert.is_true(month({ live_every = 60 }).usd > default.usd)
+    assert.is_true(month({ idle_every = 7200 }).usd < default.usd)
+    assert.equal(default.usd * 3, schedule.month(options.read { client = true, broker = "mqtt://b" }, 3).usd)
+    assert.is_true(default.most > default.usd)
     local odd = month({ look_every = 0.5, idle_every = 2.25 }).text
     assert.matches("every 0.5 to 600 s, free; .*: every 300 s while it is busy, else after 2.25 s", odd)
     assert.is_true(month({ idle_every = 1e-9, longest_idle = 1e-9 }).usd > 1e6) -- and soon
@@ -565,7 +565,7 @@ describe("a budget", function()
       local bridge = house:start()
       fleet.sleep(3 * 3600)
       assert.same({ data = 3 }, house.calls)
-      assert.matches("budget", table.concat(bridge.told, "\n"))
+      assert.matches("budget", table.concat(bridge.logged, "\n"))
       assert.equal("0.006", house.broker.retained["fleet/account_default/cost_month"])
       assert.equal("4.994", house.broker.retained["fleet/account_default/budget_left"])
       local attributes = core.json_decode(house.broker.retained["fleet/account_default/attributes/account"])
@@ -587,7 +587,7 @@ describe("a budget", function()
 end)
 
 describe("several bridges", function()
-  it("of which one is cut off and leaves its will late: the one that publishes says that it is there", function()
+  it("of which one is cut off and whose will comes late: the one that publishes stays online", function()
     run({}, function(house)
       house:start()
       fleet.sleep(5)
@@ -607,7 +607,7 @@ describe("several bridges", function()
       fleet.sleep(30)
       assert.equal("publishing", first.state)
       assert.equal("waiting", second.state)
-      assert.matches("another bridge publishes", second.told[1])
+      assert.matches("another bridge publishes", second.logged[1])
       assert.is_true(#house.broker.log - messages <= 20, "nothing is doubled")
       house:ask(vin .. "/horn/set", "PRESS")
       assert.equal(1, house:sent "honk_horn")
@@ -628,11 +628,11 @@ describe("several bridges", function()
       assert.is_truthy(renew)
       local taken = assert(house.store:lease("mqtt/default/other", 10))
       taken:release()
-      bridge.session.lost = { message = "the lease was lost to somebody else" }
+      bridge.session.lost = { message = "another process holds the lease" }
       bridge.session.rouse "end"
       fleet.sleep(3)
-      assert.matches("another bridge has taken over", table.concat(bridge.told, "\n"))
-      assert.equal("publishing", bridge.state) -- nobody else was there: it took the lease again
+      assert.matches("another bridge has taken over", table.concat(bridge.logged, "\n"))
+      assert.equal("publishing", bridge.state) -- there was no other bridge: it took the lease again
     end)
   end)
 

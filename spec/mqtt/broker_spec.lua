@@ -35,8 +35,8 @@ describe("the bridge as a process", function()
     process.execute("rm -rf " .. quote(directory))
   end)
 
-  -- What the processes said.
-  local function told()
+  -- The output of the processes.
+  local function output()
     local parts = {}
     for i, child in ipairs(children) do parts[i] = files.find(child.out) or "" end
     return table.concat(parts, "\n--\n")
@@ -45,7 +45,7 @@ describe("the bridge as a process", function()
   local function settle(what, condition, seconds)
     local ends = core.clock() + (seconds or 30)
     while not condition() do
-      if core.clock() > ends then error("it never came to that: " .. what .. "\n" .. told(), 0) end
+      if core.clock() > ends then error("it never came to that: " .. what .. "\n" .. output(), 0) end
       fleet.sleep(0.01)
     end
   end
@@ -63,7 +63,7 @@ describe("the bridge as a process", function()
     return child
   end
 
-  -- Somebody at the broker, who hears everything.
+  -- A client at the broker that receives everything.
   local function listen()
     local heard = { all = {} }
     listener = links.new {
@@ -219,7 +219,7 @@ describe("the bridge as a process", function()
     end)
   end)
 
-  it("goes on when the broker was killed and comes back empty: all is said again", function()
+  it("goes on when the broker was killed and comes back empty: everything is published again", function()
     local dead = broker
     in_house(function()
       local heard = listen()

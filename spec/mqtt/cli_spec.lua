@@ -18,7 +18,7 @@ describe("fleet mqtt", function()
     return
   end
 
-  -- $HOME/over stands there as soon as the bridge has ended, by itself or by the line that the shell waits for.
+  -- $HOME/over exists as soon as the bridge has ended, by itself or by the line that the shell waits for.
   local script = [[
     export HOME=%s PATH="$PWD/lua/fleet/cli:$PATH"
     unset XDG_CONFIG_HOME XDG_STATE_HOME FLEET_BASE_URL
@@ -102,7 +102,7 @@ describe("fleet mqtt", function()
     assert.not_matches("s3cret", out)
   end)
 
-  it("is not waited for where it ends at once: its words are told", function()
+  it("is not waited for when it ends at once: its output is in the error", function()
     local ok, failure = pcall(beside_bridge, "http", function(wait) wait("fleet/" .. vin .. "/battery") end)
     assert.is_false(ok)
     assert.matches("says nothing on fleet/" .. vin .. "/battery: .*cannot be 'http://127", failure)

@@ -4,7 +4,7 @@ local days = require "spec.support.fixtures.mqtt_day"
 local options = require "fleet.mqtt.options"
 local schedule = require "fleet.mqtt.schedule"
 
-local function told(differences)
+local function text_of(differences)
   local shown = {}
   for i = 1, math.min(#differences, 20) do shown[i] = differences[i] end
   if #differences > 20 then shown[21] = "… " .. #differences .. " in all" end
@@ -19,10 +19,10 @@ describe("a day of a house", function()
 
   it("goes as it is recorded", function()
     local differences = days.differences(days.recorded(), lines)
-    assert.is_true(#differences == 0, told(differences))
+    assert.is_true(#differences == 0, text_of(differences))
   end)
 
-  it("costs what it should, wakes nobody, and says little", function()
+  it("costs what it should, wakes no car, and publishes little", function()
     assert.is_nil(house.calls.wake)
     assert.is_nil(house.calls.command)
     assert.same({}, house.commands)

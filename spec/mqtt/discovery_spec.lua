@@ -1,4 +1,4 @@
--- What hosts are told so that entities appear: checked against what the documentation of the receiver says.
+-- The discovery messages, checked against the documentation of the receiver.
 
 local fleet = require "fleet"
 local core = require "fleet.core"
@@ -237,7 +237,7 @@ describe("values", function()
   local row = {}
   for _, one in ipairs(entities.car) do row[values.topic(one)] = one end
 
-  it("that are not known are not told, and never as zero", function()
+  it("that are unknown are not published, and never as zero", function()
     for _, data in ipairs { {}, { charge_state = {} }, { charge_state = { battery_level = core.null } } } do
       assert.is_nil(values.text(row.battery, data))
       assert.is_nil(values.text(row.plug, data))
@@ -268,7 +268,7 @@ describe("values", function()
     assert.equal("12.5", text)
   end)
 
-  it("need a place to be told where a car is", function()
+  it("need a place before a position is published", function()
     assert.is_nil(values.location { drive_state = {} })
     assert.is_nil(values.location { drive_state = { latitude = core.null, longitude = 1 } })
     assert.is_nil(values.location { drive_state = { latitude = 0, longitude = 0 } }) -- what is said where the place is withheld

@@ -119,7 +119,7 @@ describe("the link to an MQTT broker", function()
     end)
   end)
 
-  it("says the same twice only when it is told to", function()
+  it("publishes the same twice only on request", function()
     broker = mosquitto.start()
     run(function()
       local l = link {}
@@ -217,7 +217,7 @@ describe("the link to an MQTT broker", function()
     end)
   end)
 
-  it("tells a wrong password, without showing it", function()
+  it("reports a wrong password, without showing it", function()
     broker = mosquitto.start { password = "s3cret" }
     run(function()
       local l, heard = link { broker = { user = "anna", password = "wrong-word" } }
@@ -238,7 +238,7 @@ describe("the link to an MQTT broker", function()
     end)
   end)
 
-  it("gives up a connection that nobody takes, with TLS too, and rests between the tries", function()
+  it("gives up a connection that no server accepts, with TLS too, and waits between the tries", function()
     broker = { port = require("spec.support.servers.nginx").free_port(), stop = function() end }
     run(function()
       local tries = {}
@@ -252,7 +252,7 @@ describe("the link to an MQTT broker", function()
     end)
   end)
 
-  it("tells a broker that came back everything again", function()
+  it("publishes everything again to a broker that came back", function()
     broker = mosquitto.start()
     run(function()
       local l, heard = link {}
@@ -385,7 +385,7 @@ describe("a message that comes", function()
     return
   end
 
-  it("is told whole, or not at all where it is too long", function()
+  it("is passed on whole, or not at all when it is too long", function()
     assert.same({ "message", "abc", 3, "" }, { probe.message("abc", -1) })
     assert.same({ "message", "", 0, "" }, { probe.message("", -1) })
     local most = string.rep("x", 65536)
@@ -395,7 +395,7 @@ describe("a message that comes", function()
     assert.is_nil(payload)
   end)
 
-  it("for which there is no memory ends the connection: nothing is told in part", function()
+  it("for which there is no memory ends the connection: nothing is passed on in part", function()
     local succeeding = 0
     while true do
       local name, payload, _, kind = probe.message(string.rep("x", 1000), succeeding)

@@ -27,7 +27,7 @@ end
 
 local function said(bridge, pattern)
   local count = 0
-  for _, text in ipairs(bridge.told) do
+  for _, text in ipairs(bridge.logged) do
     if string.find(text, pattern, 1, true) then count = count + 1 end
   end
   return count
@@ -79,7 +79,7 @@ describe("a car that streams", function()
     end)
   end)
 
-  it("shows as unknown what it cannot tell any more", function()
+  it("publishes as unknown what it no longer knows", function()
     local config = { fields = { TimeToFullCharge = { interval_seconds = 30 }, DetailedChargeState = { interval_seconds = 30 } } }
     run({ vehicle = { sleep_after = 1e9, charge_state = { battery_level = 40, charge_limit_soc = 80 } } }, config, function(house)
       house:start()
@@ -105,7 +105,7 @@ describe("a car that streams", function()
     end)
   end)
 
-  it("tells where it is only where that is wanted", function()
+  it("publishes the position only with the option", function()
     for wanted, shown in pairs { [true] = true, [false] = false } do
       run({ vehicle = { sleep_after = 1e9 } }, "presence", function(house)
         house:start { location = wanted }
@@ -157,7 +157,7 @@ describe("a command to a car that streams", function()
 end)
 
 describe("a stream that fails", function()
-  it("because the car does not connect: looks begin after ten minutes, which is said once, and end when it streams again", function()
+  it("because the car does not connect: looks begin after ten minutes, which is logged once, and end when it streams again", function()
     run({ vehicle = { sleep_after = 1e9, charge_state = { battery_level = 40, charge_limit_soc = 80 } } }, "everything",
       function(house, source)
         source.is_cut = true
@@ -194,7 +194,7 @@ describe("a stream that fails", function()
     end)
   end)
 
-  it("because the receiver has closed: looks begin at once, which is said once", function()
+  it("because the receiver has closed: looks begin at once, which is logged once", function()
     run({ vehicle = { sleep_after = 1e9 } }, "everything", function(house, source)
       local bridge = house:start()
       fleet.sleep(100)

@@ -30,10 +30,10 @@ local function keep(bridge)
     if not one.on then off[one.name] = true end
   end
   local done, err = bridge.context.store:put(key(bridge), core.json_encode(off), {})
-  if not done then bridge.tell("automations: " .. err.message) end
+  if not done then bridge.log("automations: " .. err.message) end
 end
 
--- ---- what is told ----
+-- ---- their states ----
 
 local function iso(at)
   return type(at) == "number" and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(at)) or nil
@@ -58,13 +58,13 @@ local function attributes_of(one)
   }
 end
 
-local function tell(bridge, one)
+local function publish(bridge, one)
   local thing = bridge.things[one.id]
   if not thing then return end
   local data = { on = one.on, why = one.on and one.automation:explain() or "switched off" }
   local text = core.json_encode(tables.copy(attributes_of(one), data))
-  if text == one.told then return end
-  one.told = text
+  if text == one.published then return end
+  one.published = text
   things.learn(bridge, thing, one.section, data, bridge.now(), attributes_of(one))
 end
 
@@ -73,19 +73,19 @@ end
 local function run(bridge, one)
   one.running = true
   local ran, done, err = compat.pcall(one.automation.run, one.automation, {
-    progress = function() tell(bridge, one) end, notify = function(event) bridge.tell(one.name .. ": " .. event.text) end,
+    progress = function() publish(bridge, one) end, notify = function(event) bridge.log(one.name .. ": " .. event.text) end,
   })
   one.running = false
   if not ran and bridge.stopped then return end
   if not ran then done, err = nil, { message = tostring(done) } end -- it must not end the bridge
-  if not done and err then bridge.tell(one.name .. ": " .. err.message) end
+  if not done and err then bridge.log(one.name .. ": " .. err.message) end
   if not done and one.on then tasks.sleep(check_every) end -- it runs elsewhere, or the store fails
-  tell(bridge, one)
+  publish(bridge, one)
 end
 
 local function keep_running(bridge, one)
   while not bridge.stopped do
-    if one.on then run(bridge, one) else tell(bridge, one) end
+    if one.on then run(bridge, one) else publish(bridge, one) end
     if not one.on then bridge.rest("automation " .. one.name, check_every) end
   end
 end
@@ -96,7 +96,7 @@ local function switch(bridge, one, value)
   if not one.on and one.running then one.automation:stop() end
   bridge.spawn(function() keep(bridge) end)
   bridge.rouse("automation " .. one.name)
-  tell(bridge, one)
+  publish(bridge, one)
   return true
 end
 
@@ -132,7 +132,7 @@ function M.join(bridge, thing)
   for _, one in ipairs(bridge.automations) do
     if one.id == thing.id then
       for _, row in ipairs(rows_of(bridge, one)) do thing.more[#thing.more + 1] = row end
-      one.told = nil
+      one.published = nil
     end
   end
 end
@@ -145,7 +145,7 @@ function M.start(bridge)
     bridge.spawn(function() keep_running(bridge, one) end)
   end
   while not bridge.stopped do
-    for _, one in ipairs(bridge.automations) do tell(bridge, one) end
+    for _, one in ipairs(bridge.automations) do publish(bridge, one) end
     bridge.rest("automations", check_every)
   end
 end

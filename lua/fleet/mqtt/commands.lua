@@ -174,7 +174,7 @@ local function report(bridge, request, result)
   local thing = request.thing
   say(bridge, request.topic, result)
   local text = result.command .. ": " .. result.outcome .. (result.message and ", " .. result.message or "")
-  bridge.tell(thing.name .. ": " .. text)
+  bridge.log(thing.name .. ": " .. text)
   if thing.kind == "account" then return end
   local facts = { command = result.command, reason = result.reason, message = result.message, id = result.id }
   local event = discovery.state_topic(bridge.config, thing, { name = "event" })
@@ -241,9 +241,9 @@ end
 
 local function outcome_of(bridge, request, result, err)
   if result then
-    local told = type(result) == "table" and result or {}
+    local reply = type(result) == "table" and result or {}
     return answer(bridge, request, {
-      outcome = "done", changed = told.changed ~= false, reason = told.reason ~= "" and told.reason or nil, via = told.via,
+      outcome = "done", changed = reply.changed ~= false, reason = reply.reason ~= "" and reply.reason or nil, via = reply.via,
     })
   end
   local outcome, changed = err.outcome or "not_sent", nil
@@ -265,10 +265,10 @@ end
 -- After an unknown outcome the state is unknown, until a look says more.
 local function settle(bridge, thing, call, request, err, before)
   local topic = call.row and call.becomes and discovery.state_topic(bridge.config, thing, call.row)
-  if topic then things.tell(bridge, thing, topic, nil) end
+  if topic then things.publish_state(bridge, thing, topic, nil) end
   local is_done = thing.handle:settle(err)
   if is_done == nil then return end
-  if topic then things.tell(bridge, thing, topic, is_done and call.becomes or not_changed(thing, call, before)) end
+  if topic then things.publish_state(bridge, thing, topic, is_done and call.becomes or not_changed(thing, call, before)) end
   return answer(bridge, request, { outcome = is_done and "done" or "not_done", changed = is_done, settled = true })
 end
 
@@ -281,7 +281,7 @@ local function after(bridge, thing, call, request, result, err, before)
   if result then return bridge.look_soon(thing) end
   if err.kind == "asleep" or err.kind == "offline" then bridge.rouse "list" end
   if err.outcome ~= "unknown" then
-    if topic then things.tell(bridge, thing, topic, not_changed(thing, call, before)) end
+    if topic then things.publish_state(bridge, thing, topic, not_changed(thing, call, before)) end
     return
   end
   local settled = settle(bridge, thing, call, request, err, before)
@@ -327,7 +327,7 @@ local function carry_out(bridge, thing, call, request)
   if call.row and call.becomes then
     local topic = discovery.state_topic(bridge.config, thing, call.row)
     thing.held[topic] = math.huge
-    things.tell(bridge, thing, topic, call.becomes)
+    things.publish_state(bridge, thing, topic, call.becomes)
   end
   local before = { shown = shown, at = bridge.now() }
   local result, failed = send_either(bridge, thing, call, request, shown)
@@ -375,7 +375,7 @@ local function take_request(bridge, thing, request, name, suffix)
   enqueue(bridge, thing, call, request)
 end
 
---- A message has come; never waits. payload is nil where it was too long to keep: then size tells its bytes.
+--- A message has come; never waits. payload is nil where it was too long to keep: then size is its bytes.
 function M.take(bridge, topic, payload, retained, size)
   local thing, rest = target(bridge, topic)
   if not thing or #rest > longest_topic then return end

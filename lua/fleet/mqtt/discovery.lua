@@ -1,5 +1,5 @@
--- What a host is told of a car, a site or the account so that its entities appear by themselves: one retained message per
--- device, as Home Assistant documents it for devices. Hosts that know one message per entity only are told it in that form.
+-- The discovery messages of a car, a site or the account: one retained message per device, as Home Assistant documents it for
+-- devices, or one per entity for hosts that know only those.
 -- Pure.
 
 local core = require "fleet.core"
@@ -8,7 +8,7 @@ local values = require "fleet.mqtt.values"
 
 local M = {}
 
--- A request that can be told from its copy, and a new one from one that lay somewhere.
+-- A request with an id and a time, so that the bridge recognizes its copies and rejects it when it is old.
 local template = '{"value": {{ value | tojson }}, "id": "{{ now().timestamp() }}", "at": {{ now().timestamp() }}%s}'
 
 -- Where the bridge may wake a car on request, its entities ask for it.

@@ -1,13 +1,13 @@
 -- The entities, as rows: what a host shows of a car, a site and the account, and what it may change.
 --
---   name, component, label   its topic, its kind at the host, how it is called
---   from                     where its value stands: section and field of what was read; a number, text or yes and no
---   values                   what the host is told for a value; a word that is not there is not known. Without them the value itself
+--   name, component, label   its topic, its kind at the host, its name there
+--   from                     the section and field of its value; a number, a text or a boolean
+--   values                   value -> the text that is published; a value that is not in it is unknown. Without them the value itself
 --   unit, class, state       unit, device class, state class
 --   calls                    payload -> { call, parameters }           for what is chosen
 --   call, param, with        the call that takes the payload as a parameter, and its other parameters   for numbers and lists
 --   becomes                  payload -> value that follows it, where they differ
---   least, most, step        limits; most_from: where the true upper one stands
+--   least, most, step        limits; most_from: the field that has the car's own upper one
 --   options                  of a list, in order
 --   force                    payload -> true where the call needs the option force
 --   icon, precision, hidden  how a host shows it; hidden = true: not by itself, until a person enables it

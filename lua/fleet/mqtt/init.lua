@@ -71,14 +71,14 @@ M.options = options.list
 local function new_session(self, progress)
   local session = {
     config = self.config, client = self.client, context = self.context, automations = self.automations, things = {},
-    looking = 0, tasks = {}, rests = {}, stopped = false, told_once = {},
+    looking = 0, tasks = {}, rests = {}, stopped = false, logged = {},
   }
   session.now = tasks.steady -- ages and ends; a clock that is set right must not end or prolong them
   function session.wall() return (select(2, tasks.loop.clock())) end
-  function session.tell(text) if progress then progress(text) end end
-  function session.tell_once(text)
-    if not session.told_once[text] then session.tell(text) end
-    session.told_once[text] = true
+  function session.log(text) if progress then progress(text) end end
+  function session.log_once(text)
+    if not session.logged[text] then session.log(text) end
+    session.logged[text] = true
   end
   function session.rest(name, seconds)
     session.rests[name] = tasks.promise()
@@ -107,12 +107,12 @@ local function published_key(session)
   return "mqtt/" .. session.context.config.account .. "/published"
 end
 
--- What was told of a thing outlives this process: what has left meanwhile must be removed, too.
+-- Retained messages outlive this process: those of a thing that left the account meanwhile must be removed, too.
 local function keep_published(session)
   local list = {}
   for id, thing in pairs(session.things) do list[id] = thing.kind end
   local done, err = session.context.store:put(published_key(session), core.json_encode(list), {})
-  if not done then session.tell("the list of what is published: " .. err.message) end
+  if not done then session.log("the list of what is published: " .. err.message) end
 end
 
 local function withdraw_departed(session)
@@ -132,12 +132,12 @@ local function add_thing(session, thing)
   automations.join(session, thing)
   things.resume(session, thing)
   local done, err = commands.answer_abandoned(session, thing)
-  if not done then session.tell(thing.name .. ": " .. err.message) end
+  if not done then session.log(thing.name .. ": " .. err.message) end
   if session.listed then keep_published(session) end
 end
 
 local function remove_thing(session, thing)
-  session.tell(thing.name .. " has left the account")
+  session.log(thing.name .. " has left the account")
   things.withdraw(session, thing)
   session.things[thing.id] = nil
   if thing.end_listening then thing.end_listening() end
@@ -164,7 +164,7 @@ end
 local function what_was_spent(session)
   local report, err = session.client:cost()
   if not report then
-    session.tell("the account's cost: " .. err.message)
+    session.log("the account's cost: " .. err.message)
     return {}
   end
   local left, budgets
@@ -180,7 +180,7 @@ local function learn_account(session)
   local month = schedule.month(session.config, count_cars(session), session.context.config.prices, streamed.is_used(session))
   if session.plan ~= month.text then
     session.plan = month.text
-    session.tell(month.text)
+    session.log(month.text)
   end
   local thing, began = session.account_thing, session.now()
   local spent, budgets = what_was_spent(session)
@@ -202,8 +202,8 @@ end
 
 local function on_state(self, session)
   return function(state, err)
-    if state == "lost" then session.tell("the broker: " .. (err and err.message or "lost")) end
-    if state == "refused" then session.tell("the broker refuses a subscription: nothing can be commanded") end
+    if state == "lost" then session.log("the broker: " .. (err and err.message or "lost")) end
+    if state == "refused" then session.log("the broker refuses a subscription: nothing can be commanded") end
     if state == "listening" then session.link:set(discovery.availability_topic(self.config), "online", true) end
   end
 end
@@ -249,7 +249,7 @@ local function start_workers(session, lease)
   session.spawn(function() automations.start(session) end)
 end
 
--- Nothing more is begun; what rests, ends.
+-- Starts nothing more; ends all pauses.
 local function abandon(session)
   session.stopped = true
   automations.stop(session)
@@ -258,7 +258,7 @@ local function abandon(session)
   for name in pairs(session.rests) do session.rouse(name) end
 end
 
--- Commands that are under way are answered; then the hosts are told that nobody is here.
+-- Waits for commands in flight, then publishes that the bridge is offline.
 local function wind_up(self, session)
   session.stopped = true
   if not session.lost then
@@ -273,7 +273,7 @@ local function wind_up(self, session)
   for _, task in pairs(session.tasks) do task:cancel() end
 end
 
--- Not before the cars are known: a command to one that is not would go unanswered.
+-- Not before the cars are known: a command to an unknown car would get no answer.
 local function listen(session)
   local topic, availability = session.config.topic, discovery.availability_topic(session.config)
   if session.config.commands == false then return session.link:listen { availability } end
@@ -313,7 +313,7 @@ local function serve(self, lease, progress)
   end
   self.session = nil
   if session.failure then error(session.failure, 0) end
-  if session.lost then session.tell("another bridge has taken over: " .. session.lost.message) end
+  if session.lost then session.log("another bridge has taken over: " .. session.lost.message) end
 end
 
 -- ---- running ----
@@ -352,7 +352,7 @@ local function cycle(self, progress)
   return true
 end
 
---- Runs until stop() or the end of its task, in a task. given.progress(text) is told what happens. Returns true once
+--- Runs until stop() or the end of its task, in a task. given.progress(text) gets a line for each event. Returns true once
 --- stopped, or nil, err, kind when the store fails.
 function Bridge:run(given)
   check_options.names("run", "option", given, { "progress" })

@@ -1,7 +1,7 @@
 -- The link to the broker: one connection after another, and what each topic ought to say.
 --
 -- What is retained is kept here by topic, newest only: while the broker is away nothing piles up, and each new connection
--- is told all of it again. Answers are said once; a bounded number of them waits. The connection itself is
+-- gets all of it again. Answers are sent once; a bounded number of them is queued. The connection itself is
 -- src/mqtt/broker.h; it turns in the loop through fleet.loop.watch.
 
 local core = require "fleet.core"
@@ -276,7 +276,7 @@ function Link:clear(topic)
   self:set(topic, "", true)
 end
 
---- Says something once, to whoever listens now. With the queue full the oldest is dropped, and counted.
+--- Sends a message once, not retained. With a full queue the oldest is dropped, and counted.
 function Link:say(topic, payload)
   if #self.answers >= most_answers then
     table.remove(self.answers, 1)

@@ -96,7 +96,7 @@ end
 local function see(bridge, record, began)
   local kind, id = identity(record)
   if not kind then
-    if id then bridge.tell_once("a record of the list is left out: " .. id) end
+    if id then bridge.log_once("a record of the list is left out: " .. id) end
     return nil, false
   end
   local thing = bridge.things[id]
@@ -152,7 +152,7 @@ function M.keep_listing(bridge)
       changed, err = nil, errors.new("protocol", tostring(changed))
     end
     if err then
-      bridge.tell("the list of cars and sites: " .. err.message)
+      bridge.log("the list of cars and sites: " .. err.message)
       pause = retry_pause(state, err)
       bridge.list_fails = true
     else
@@ -209,7 +209,7 @@ local function look_at_car(bridge, car)
     return learn_car(bridge, car, data, began)
   end
   if err.kind == "asleep" or err.kind == "offline" then return seen_away(bridge, car, err.kind, began) end
-  bridge.tell(car.name .. ": " .. err.message)
+  bridge.log(car.name .. ": " .. err.message)
   local pause = retry_pause(car, err)
   car.retry_at, car.next_live = bridge.now() + pause, bridge.now() + pause
 end
@@ -297,7 +297,7 @@ local function look_at_energy(bridge, site)
   local history, err = site.handle:energy_history { period = "day", day = day }
   local data = history and energy_of(history)
   if data then return learn_energy(bridge, site, day, data, began) end
-  bridge.tell_once(site.name .. ": its energy: " .. (err and err.message or "the service answered without a series"))
+  bridge.log_once(site.name .. ": its energy: " .. (err and err.message or "the service answered without a series"))
   site.next.energy = bridge.now() + math.max(bridge.config.energy_every, retry_pause({}, err or {}))
 end
 
@@ -329,7 +329,7 @@ local function look_at_site(bridge, site, section)
     site.next[section] = began + every
     return learn_site(bridge, site, section, data, began)
   end
-  bridge.tell(site.name .. ": " .. err.message)
+  bridge.log(site.name .. ": " .. err.message)
   site.next[section] = bridge.now() + math.max(every, retry_pause(site, err))
 end
 
@@ -342,9 +342,9 @@ local function due_of_site(site, now)
   end
 end
 
--- A look that failed in an unforeseen way is told and made again later: it must not end the bridge for all others.
+-- An unexpected error of a look is logged, and the look is repeated later: it must not end the bridge for the other cars.
 local function put_off(bridge, thing, failure)
-  bridge.tell(thing.name .. ": the look failed: " .. tostring(failure))
+  bridge.log(thing.name .. ": the look failed: " .. tostring(failure))
   local at = bridge.now() + retry_pause(thing, {})
   thing.retry_at, thing.next_live = at, at
   thing.next = { site_info = at, live_status = at, energy = at }
@@ -363,7 +363,7 @@ local function start(bridge, thing, fn, ...)
   end)
 end
 
--- The look that wakes nobody comes before each that is live: the car may have fallen asleep.
+-- The free list is read before each live look: the car may have fallen asleep.
 local function start_car(bridge, car, now)
   if car.looking or streamed.covers(bridge, car) or not schedule.live_due(car, now) then return end
   if now - (bridge.list_at or 0) > fresh then

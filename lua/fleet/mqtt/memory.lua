@@ -1,5 +1,5 @@
--- What a bridge told of a car, a site or the account, kept in the store: the next bridge says the same at its start, also of a car
--- that sleeps, and takes back what it does not offer any more.
+-- What a bridge published of a car, a site or the account, kept in the store: the next bridge publishes the same at its start, also
+-- for a car that sleeps, and withdraws what it no longer offers.
 
 local core = require "fleet.core"
 local entities = require "fleet.mqtt.entities"
@@ -47,7 +47,7 @@ local function kept_data(thing)
   return data
 end
 
---- Keeps a thing as it is told now.
+--- Stores a thing as it is published now.
 function M.save(bridge, thing)
   local now, wall, seen = bridge.now(), bridge.wall(), {}
   for topic, at in pairs(thing.seen) do seen[topic] = wall - (now - at) end
@@ -58,17 +58,17 @@ function M.save(bridge, thing)
   }
   thing.is_changed = nil
   local done, err = bridge.context.store:put(key(bridge, thing.id), core.json_encode(record), {})
-  if not done then bridge.tell_once("what was told of " .. thing.name .. " could not be kept: " .. err.message) end
+  if not done then bridge.log_once("the published state of " .. thing.name .. " could not be stored: " .. err.message) end
 end
 
 local function table_of(value)
   return type(value) == "table" and value or {}
 end
 
---- What the bridge before this one told of a thing, put into it. Returns whether there was any.
+--- Loads into a thing what the previous bridge published of it. Returns whether there was any.
 function M.load(bridge, thing)
   local text, err, kind = bridge.context.store:get(key(bridge, thing.id))
-  if text == nil and kind then bridge.tell_once("what was told of " .. thing.name .. " cannot be read: " .. err.message) end
+  if text == nil and kind then bridge.log_once("the published state of " .. thing.name .. " cannot be read: " .. err.message) end
   local record = text and core.json_decode(text)
   if type(record) ~= "table" then return false end
   thing.energy_day = record.energy_day
@@ -84,7 +84,7 @@ function M.load(bridge, thing)
   return true
 end
 
---- The kind and the topics of what was told by this id.
+--- The topics that were published for this id.
 function M.topics(bridge, id)
   local text = bridge.context.store:get(key(bridge, id))
   local record = text and core.json_decode(text)
@@ -95,14 +95,14 @@ function M.forget(bridge, id)
   bridge.context.store:delete(key(bridge, id))
 end
 
---- Keeps what has changed.
+--- Stores the things that have changed.
 function M.save_changed(bridge)
   for _, thing in pairs(tables.copy(bridge.things)) do
     if thing.is_changed then M.save(bridge, thing) end
   end
 end
 
---- Does so until the bridge ends.
+--- Stores changes until the bridge ends.
 function M.keep_saving(bridge)
   while not bridge.stopped do
     bridge.rest("saving", save_every)

@@ -103,7 +103,7 @@ local function of_list(list)
   return set
 end
 
--- A function that tells whether a call may be asked for.
+-- A function that returns whether a call is allowed.
 local function allowed(commands)
   if commands == false then return function() return false end end
   if commands == "all" then return function(name) return not (rows.by_name[name] and rows.by_name[name].flags.by_name_only) end end
@@ -149,7 +149,7 @@ local function check_keepalive(seconds)
   end
 end
 
--- Seconds after which what is told no longer counts: three looks that were missed.
+-- Seconds after which a published value expires: three missed reads.
 local function expiry(config)
   local live = math.floor(config.live_expires)
   return {

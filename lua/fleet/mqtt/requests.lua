@@ -38,7 +38,7 @@ local function read(context, id)
   return { newest = record.newest or {}, past = past.read(record.past or "") }, generation
 end
 
--- Changes the record, again where somebody else wrote it meanwhile. change(record) -> what to return, whether to write.
+-- Changes the record, again where another process wrote it meanwhile. change(record) -> what to return, whether to write.
 local function update(context, id, change)
   local err, kind
   for _ = 1, tries do

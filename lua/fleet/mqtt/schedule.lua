@@ -1,8 +1,8 @@
 -- When to look, and what that costs. Pure.
 --
--- The state of all cars and sites comes with one list, which is free, wakes nobody and keeps nobody awake. A live look at a
+-- The state of all cars and sites comes with one list, which is free, wakes no car and keeps none awake. A live look at a
 -- car is billed and keeps it awake: one is made when the car has come awake by itself, and then after pauses. While it is
--- busy (charges, is driven, keeps its climate, somebody sits in it) it is awake anyway, and the pause is short; while it is
+-- busy (charges, is driven, keeps its climate, a person sits in it) it is awake anyway, and the pause is short; while it is
 -- not, the pause is longer than the time after which it falls asleep, and doubles.
 
 local prices = require "fleet.budget.prices"

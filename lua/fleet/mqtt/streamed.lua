@@ -44,7 +44,7 @@ local function failed(bridge, state, text, now)
   state.retry_at = now + math.min(first_retry * 2 ^ (state.failures - 1), longest_retry)
   if state.failing == text then return nil end
   state.failing = text
-  bridge.tell("the receiver of telemetry: " .. text .. billed)
+  bridge.log("the receiver of telemetry: " .. text .. billed)
 end
 
 -- The receiver that is open, or nil.
@@ -55,11 +55,11 @@ local function receiver_of(bridge, state)
   if not given then return receiver and failed(bridge, state, "it has closed", now) end
   if now < (state.retry_at or 0) then return nil end
   local options = tables.copy(given, { vehicles = given.vehicles or wanted(bridge) })
-  options.on_notice = given.on_notice or function(text) bridge.tell_once("telemetry: " .. text) end
+  options.on_notice = given.on_notice or function(text) bridge.log_once("telemetry: " .. text) end
   local ran, made, err = compat.pcall(bridge.client.telemetry, bridge.client, options)
   if not ran or not made then return failed(bridge, state, ran and err.message or tostring(made), now) end
   bridge.own_receiver = made
-  bridge.tell("the receiver of telemetry listens at port " .. made.port)
+  bridge.log("the receiver of telemetry listens at port " .. made.port)
   state.failing, state.failures, state.retry_at = nil, nil, nil
   return made
 end
@@ -197,8 +197,8 @@ end
 
 local function assess(bridge, car, now)
   local failure = failure_of(car, now)
-  if failure and failure ~= car.stream_failure then bridge.tell(car.name .. ": " .. failure .. billed) end
-  if not failure and car.stream_failure then bridge.tell(car.name .. ": it streams again") end
+  if failure and failure ~= car.stream_failure then bridge.log(car.name .. ": " .. failure .. billed) end
+  if not failure and car.stream_failure then bridge.log(car.name .. ": it streams again") end
   car.stream_failure, car.by_stream = failure, failure == nil
 end
 
@@ -255,7 +255,7 @@ function M.keep_streaming(bridge)
         if car.kind == "car" then
           local ran, failure = compat.pcall(tend, bridge, car, receiver, bridge.now())
           if bridge.stopped then return end
-          if not ran then bridge.tell_once(car.name .. ": what it streamed: " .. tostring(failure)) end
+          if not ran then bridge.log_once(car.name .. ": what it streamed: " .. tostring(failure)) end
           is_pending = is_pending or car.came ~= nil
         end
       end

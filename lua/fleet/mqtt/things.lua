@@ -81,7 +81,7 @@ local function say_again_later(bridge, thing)
   end)
 end
 
---- Tells the hosts of a thing, as it is now.
+--- Publishes the discovery messages of a thing, where they have changed.
 function M.announce(bridge, thing)
   discovery.remember(thing)
   local shape = discovery.shape(thing)
@@ -93,8 +93,8 @@ function M.announce(bridge, thing)
   end
   clear_in_order(bridge, thing, stale)
   for topic, payload in pairs(messages) do publish(bridge, thing, topic, payload) end
-  if thing.was_told then say_again_later(bridge, thing) end
-  thing.was_told = true
+  if thing.was_announced then say_again_later(bridge, thing) end
+  thing.was_announced = true
 end
 
 --- Removes a thing from the hosts.
@@ -107,7 +107,7 @@ end
 -- ---- states ----
 
 --- What a topic says from now on; nil is what is not known: said only where something else was said before.
-function M.tell(bridge, thing, topic, text)
+function M.publish_state(bridge, thing, topic, text)
   if text == nil then
     if bridge.link.wanted[topic] == nil and not thing.topics[topic] then return end
     text = bridge.config.unknown
@@ -125,7 +125,7 @@ local function held(thing, topic, began)
   return false
 end
 
-local function tell_attributes(bridge, thing, section, more)
+local function publish_attributes(bridge, thing, section, more)
   publish(bridge, thing, discovery.attributes_topic(bridge.config, thing, section), core.json_encode(more))
 end
 
@@ -137,11 +137,11 @@ function M.merge(thing, section, data)
   thing.data[section] = all
 end
 
--- Tells a row as it is known.
-local function tell_row(bridge, thing, row, topic)
+-- Publishes the value of a row.
+local function publish_row(bridge, thing, row, topic)
   local text, total = values.steady(row, values.text(row, thing.data), thing.totals[topic])
   thing.totals[topic] = total or thing.totals[topic]
-  M.tell(bridge, thing, topic, text)
+  M.publish_state(bridge, thing, topic, text)
 end
 
 --- Publishes the rows of a section that were read anew. began_of(row): when their look began, or nil for one that was not read.
@@ -150,16 +150,16 @@ function M.learn_rows(bridge, thing, section, began_of)
     local topic, began = discovery.state_topic(bridge.config, thing, row), began_of(row)
     if began and not held(thing, topic, began) then
       thing.seen[topic] = began
-      tell_row(bridge, thing, row, topic)
+      publish_row(bridge, thing, row, topic)
     end
   end
 end
 
---- Takes what was read of a section, and tells it. began: when the look began; more: attributes, where the section has any.
+--- Takes what was read of a section, and publishes it. began: when the look began; more: attributes, where the section has any.
 function M.learn(bridge, thing, section, data, began, more)
   thing.data[section], thing.at[section] = data, began
   M.learn_rows(bridge, thing, section, function() return began end)
-  if more and discovery.has_attributes(section) then tell_attributes(bridge, thing, section, more) end
+  if more and discovery.has_attributes(section) then publish_attributes(bridge, thing, section, more) end
 end
 
 --- When a thing was last looked at: the one message of a look that changed nothing.
@@ -168,10 +168,10 @@ function M.saw(bridge, thing, began)
   M.learn(bridge, thing, "seen", { at = at }, began)
 end
 
---- Takes up what the bridge before this one told, and says it again where it still counts.
+--- Loads what the previous bridge published, and publishes again what has not expired.
 function M.resume(bridge, thing)
-  thing.was_told = memory.load(bridge, thing)
-  if not thing.was_told then return end
+  thing.was_announced = memory.load(bridge, thing)
+  if not thing.was_announced then return end
   local now = bridge.now()
   for _, row in ipairs(discovery.rows(bridge.config, thing)) do
     local section, topic = values.section(row), discovery.state_topic(bridge.config, thing, row)
@@ -180,9 +180,9 @@ function M.resume(bridge, thing)
       thing.seen[topic] = nil
       if row.from then values.forget(thing.data, row.from) end
     end
-    if row.from then M.tell(bridge, thing, topic, values.text(row, thing.data)) end
+    if row.from then M.publish_state(bridge, thing, topic, values.text(row, thing.data)) end
   end
-  if thing.data.location then tell_attributes(bridge, thing, "location", thing.data.location) end
+  if thing.data.location then publish_attributes(bridge, thing, "location", thing.data.location) end
 end
 
 --- Withdraws what was last read too long ago: the broker keeps it for hosts that start later, and not every host ages it.
@@ -193,8 +193,8 @@ function M.expire(bridge, thing)
     if expires and thing.seen[topic] and now - thing.seen[topic] > expires then
       thing.seen[topic] = nil
       values.forget(thing.data, row.from)
-      M.tell(bridge, thing, topic, nil)
-      if row.form == "location" then tell_attributes(bridge, thing, "location", {}) end
+      M.publish_state(bridge, thing, topic, nil)
+      if row.form == "location" then publish_attributes(bridge, thing, "location", {}) end
     end
   end
 end

@@ -1,4 +1,4 @@
--- From what was read to what a host is told, and from what a host asks for to a call. Pure.
+-- From the values of the service to the texts of topics, and from the payloads of commands to calls. Pure.
 
 local core = require "fleet.core"
 local rows = require "fleet.call.rows"
@@ -64,7 +64,7 @@ end
 
 local forms = {}
 
--- The version that is installed is not told with the update: it stands beside it.
+-- The installed version is not part of the update's data: it is a field of its own.
 function forms.software(data)
   local state = data.vehicle_state or {}
   local installed = M.text_at(state, "car_version")
@@ -111,7 +111,7 @@ function forms.connector(data, row)
   end
 end
 
---- What a host is told of a row, from { section = data }; nil where it is not known.
+--- The text of a row from { section = data }; nil where it is unknown.
 function M.text(row, data)
   if row.form then return forms[row.form](data, row) end
   local value = M.at(data, row.from or "")
@@ -208,8 +208,8 @@ function M.writes(row)
   return row.calls ~= nil or row.call ~= nil or row.act ~= nil
 end
 
---- A sum that only grows until it begins anew: a host takes each step back for a new beginning, so a small one is not told.
---- before: the number told last.
+--- A sum that only grows until it restarts: hosts take each step back for a restart, so a small one is not published.
+--- before: the number published last.
 function M.steady(row, text, before)
   local value = row.steady and tonumber(text or "")
   if not value or not before then return text, value end
