@@ -29,7 +29,7 @@ return {
   { "lua/fleet/mqtt/looks.lua", "if core.is_vin(vin) then return \"car\", vin end", "if true then return \"car\", vin end", { bridge } },
   { "lua/fleet/mqtt/looks.lua", "if id then bridge.log_once(", "if false then bridge.log_once(", { bridge } },
   { "lua/fleet/mqtt/things.lua",
-    "thing.seen[topic] = nil\n      values.forget(thing.data, row.from)\n      M.tell(bridge, thing, topic, nil)",
+    "thing.seen[topic] = nil\n      values.forget(thing.data, row.from)\n      M.publish_state(bridge, thing, topic, nil)",
     "thing.seen[topic] = nil", { bridge } },
   { "lua/fleet/mqtt/things.lua", "thing.was_announced = memory.load(bridge, thing)", "thing.was_announced = false", { bridge } },
   { "lua/fleet/mqtt/things.lua", "if not messages[topic] and not current[topic] then", "if false then", { bridge } },

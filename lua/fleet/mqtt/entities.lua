@@ -10,6 +10,7 @@
 --   least, most, step        limits; most_from: the field that has the car's own upper one
 --   options                  of a list, in order
 --   force                    payload -> true where the call needs the option force
+--   digits                   decimal places that are published (3): fewer changes
 --   icon, precision, hidden  how a host shows it; hidden = true: not by itself, until a person enables it
 --   instead                  payload -> { call, parameters, when = state } for a car that does not support the first call; when: the
 --                            state that the entity must show
@@ -252,6 +253,7 @@ of_site("energy_left", "sensor", "Energy left", { from = "live_status.energy_lef
 of_site("pack_energy", "sensor", "Total pack energy", { from = "live_status.total_pack_energy", unit = "Wh", class = "energy_storage",
   state = "measurement", category = "diagnostic", needs = "components.battery", hidden = true })
 of_site("charge", "sensor", "Charge", { from = "live_status.percentage_charged", unit = "%", class = "battery", state = "measurement",
+  digits = 1,
   needs = "components.battery" })
 of_site("grid", "binary_sensor", "Grid", { from = "live_status.island_status",
   values = { on_grid = "ON", off_grid = "OFF", off_grid_intentional = "OFF", off_grid_unintentional = "OFF" },

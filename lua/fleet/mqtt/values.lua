@@ -34,10 +34,10 @@ function M.text_at(data, path)
   return type(value) == "string" and value or nil
 end
 
-local function number_text(value)
+local function number_text(value, digits)
   if value ~= value or value == math.huge or value == -math.huge then return nil end
   if value == math.floor(value) and math.abs(value) < 1e15 then return string.format("%d", value) end
-  return core.shortened(value, 3)
+  return core.shortened(value, digits or 3)
 end
 
 --- Text of others as one line of bounded length, cut between characters.
@@ -128,7 +128,7 @@ function M.text(row, data)
     end
     return nil
   end
-  return plain(value)
+  return type(value) == "number" and number_text(value, row.digits) or plain(value)
 end
 
 --- Where a car is, as the attributes of a tracker; nil where it is not known or hidden.
