@@ -380,6 +380,17 @@ describe("the members", function()
     end).problems[1].expected)
   end)
 
+  it("are reported in the order of their paths", function()
+    local report = check(function(t)
+      for i = 2, 11 do periods(t, "Summer", "ON_PEAK")[i] = { fromHour = 24 } end
+      t.energy_charges.Summer.rates.ON_PEAK, t.version, t.utility = "x", "1", 5
+    end)
+    local paths = {}
+    for i, p in ipairs(report.problems) do paths[i] = p.path and (string.match(p.path, "%[%d+%]") or p.path) end
+    assert.same({ "energy_charges.Summer.rates.ON_PEAK", "[10]", "[11]", "[2]", "[3]", "[4]", "[5]", "[6]", "[7]", "[8]", "[9]", "utility",
+      "version" }, paths)
+  end)
+
   it("that are null are absent", function()
     assert.same({}, check(function(t)
       t.sell_tariff, t.code, t.daily_charges, t.seasons.Spare = core.null, core.null, core.null, core.null
@@ -395,6 +406,7 @@ describe("the members", function()
       same_problem({ kind = "bad_currency", value = currency }, function(t) t.currency = currency end)
     end
     same_problem({ kind = "bad_currency", value = "" }, function(t) t.currency = nil end)
+    same_problem({ kind = "bad_currency", value = "" }, function(t) t.currency = core.null end)
     assert.same({}, check(function(t) t.sell_tariff.currency = "XAU" end, "04-solar-export-sell-tariff.json").problems)
   end)
 
