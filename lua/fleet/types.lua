@@ -78,50 +78,50 @@
 ---@field prices { date: string, source: string, usd: table }
 
 ---@class fleet.options
----@field region? "na"|"eu"|"cn" where the account lives; a 421 corrects it (na)
----@field base_url? string address of the service in place of the region's; http+unix:/path for a local proxy
+---@field region? "na"|"eu"|"cn" region of the account; a 421 corrects it (na)
+---@field base_url? string base address that replaces the region's; http+unix:/path for a local proxy
 ---@field auth_url? string address of the authorization server
----@field token_url? string address for token calls of applications with a secret
+---@field token_url? string address for token requests of applications with a secret
 ---@field account? string name under which everything is stored (default)
----@field client_id? string the application
----@field client_secret? string its secret; without one it is an open-source app and uses PKCE
----@field redirect_uri? string where the browser returns to, exactly as registered
----@field scopes? string[] what to ask for when signing in
+---@field client_id? string client id of the application
+---@field client_secret? string secret of the application; without one it is an open-source app and uses PKCE
+---@field redirect_uri? string address to which the browser returns, exactly as registered
+---@field scopes? string[] scopes to request at sign-in; by default all of an owner
 ---@field domain? string where the public key is hosted, such as app.example.com
----@field key? any file of the virtual key, or a key: commands are signed in process
----@field commands? "auto"|"signed"|"plain"|"proxy" how commands travel; proxy needs proxy_url (auto)
+---@field key? any file of the virtual key, or a key; the client then signs commands
+---@field commands? "auto"|"signed"|"plain"|"proxy" how commands are sent; proxy needs proxy_url (auto)
 ---@field proxy_url? string address of a signing proxy
----@field store? any directory, address of a Redis, or a store; left out, memory is used
----@field token? string a ready access token, managed by the caller
+---@field store? any directory, address of a Redis, or a store; by default memory
+---@field token? string an access token that you manage yourself
 ---@field timeout? number seconds for a whole call (30)
 ---@field connect_timeout? number seconds for connecting (10)
 ---@field max_response? integer largest reply in bytes, decompressed (10000000)
----@field ca_file? string certificates to trust in place of the system's
----@field user_agent? string the User-Agent, in place of fleet and its version
----@field proxy? string HTTP proxy; the environment's is not used
----@field http2? boolean reads share connections by HTTP/2 where the server offers it; false: HTTP/1.1 only (true)
----@field vendor? string whose addresses to use (tesla)
+---@field ca_file? string file of certificates to trust, instead of the system's
+---@field user_agent? string the User-Agent; by default fleet and its version
+---@field proxy? string HTTP proxy; the one of the environment is not used
+---@field http2? boolean reads share connections by HTTP/2 if the server offers it; false: HTTP/1.1 only (true)
+---@field vendor? string service whose addresses to use (tesla)
 ---@field hosts? string[] hosts that a 421 may name when base_url is a custom one
 ---@field insecure_http? boolean allow http:// beyond loopback (false)
 ---@field insecure_key_mode? boolean allow a key file that others can read (false)
----@field store_key? string 32 bytes as hex or base64url, or @file: seals stored tokens and sessions
----@field log? any function that gets every redacted event
----@field budgets? table limits of cost and of calls: what is beyond them is not sent
----@field pacing? table calls a minute for a vehicle by price class; {} takes the published rate limits
----@field prices? table dollars a call by price class, in place of the published ones
----@field metrics? any function that gets every event that is counted, or fleet.metrics.prometheus()
----@field audit? any function that gets every write: who, what, outcome
----@field http? any function that makes the requests in place of the module
+---@field store_key? string 32 bytes as hex or base64url, or @file: encrypts stored tokens and sessions
+---@field log? any function that receives every event, without secrets
+---@field budgets? table limits of cost and of calls; a call beyond them is not sent
+---@field pacing? table calls a minute for a vehicle by price class; {} uses the published rate limits
+---@field prices? table dollars a call by price class, instead of the published ones
+---@field metrics? any function that receives every counted event, or fleet.metrics.prometheus()
+---@field audit? any function that receives every write: who, what, outcome
+---@field http? any function that makes the HTTP requests instead of the module
 
 ---@class fleet.call_options
 ---@field timeout? number seconds for the whole call
 ---@field wake? boolean wake a sleeping vehicle first: 0.02 USD (false)
----@field auth? "user"|"partner"|"business" use this token in place of the first one of the row
----@field idempotent? boolean may be repeated after an unknown outcome
----@field strict? boolean fail when the state held already (changed = false) (false)
+---@field auth? "user"|"partner"|"business" use this kind of token instead of the call's first one
+---@field idempotent? boolean the call may be repeated after an unknown outcome
+---@field strict? boolean fail if the vehicle was already in that state (changed = false) (false)
 ---@field raw? boolean return the bytes of the reply; not for signed commands (false)
----@field force? boolean send what is refused here otherwise (false)
----@field read_back? boolean read an energy setting until it shows (false)
+---@field force? boolean send what the client otherwise refuses to send (false)
+---@field read_back? boolean return only when a read shows the energy setting (false)
 
 ---@class fleet.client
 ---@field partner fleet.partner
