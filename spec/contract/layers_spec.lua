@@ -20,7 +20,7 @@ local may_include = {
   http = { http = true, time = true, base = true, tables = true },
   oauth = { oauth = true, http = true, crypto = true, time = true, base = true, tables = true },
   signing = { signing = true, crypto = true, base = true, tables = true },
-  call = { call = true, signing = true, crypto = true, time = true, base = true, tables = true },
+  call = { call = true, http = true, signing = true, crypto = true, time = true, base = true, tables = true },
   tariff = { tariff = true, time = true, base = true, tables = true },
   bind = { bind = true, call = true, http = true, oauth = true, signing = true, tariff = true, store = true, crypto = true, time = true,
     base = true, tables = true },

@@ -15,7 +15,7 @@ return {
   { "src/http/outcome.c", "if (x->proxied) judge_words(&v, x);", "judge_words(&v, x);", { outcome } },
   { "src/bind/call/result.c", "if (answered) v = (struct verdict){.kind = KIND_none};", "", { proxies } },
   { "src/bind/call/result.c", "if (changed && error) return not_what_is_promised", "if (false) return not_what_is_promised", { proxies } },
-  { "src/bind/call/failure.c", "return reason ? reason : string_field(L, table, \"string\");", "return reason;", { proxies } },
+  { "src/bind/call/result.c", "return reason ? reason : string_field(L, table, \"string\");", "return reason;", { proxies } },
   { "src/bind/call/value.c", "if (row->bare) wrap_bare(L, row->bare);", "", { "spec/call/values_spec.lua" } },
   { "lua/fleet/call/pages.lua", "(pagination.next == nil or pagination.next == \"\")", "pagination.next == nil", { pages } },
   { "src/oauth/reply.c", "if (row) e->outcome = row->outcome;", "", { "spec/oauth/token_spec.lua" } },

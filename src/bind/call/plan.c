@@ -65,18 +65,22 @@ static bool stands_for_none(lua_State *L, const struct arguments *a, int index, 
 
 /* ---- what the request keeps ---- */
 
+/* Pushes the table or object that was given under this name; false: it was something else. */
+static bool push_given_object(lua_State *L, int given, const char *name) {
+  int type = given ? lua_getfield(L, given, name) : LUA_TNONE;
+  if (type == LUA_TTABLE || type == LUA_TUSERDATA) return true;
+  lua_pop(L, type != LUA_TNONE);
+  return false;
+}
+
 /* The checked parameters for Lua: tables and objects are those that were given. */
 static void push_params(lua_State *L, const struct node *checked, int given) {
   lua_newtable(L);
   for (const struct node *part = checked->first; part; part = part->next) {
-    lua_pushlstring(L, (const char *)part->name.data, part->name.size);
-    lua_pushvalue(L, -1);
-    if (!given || lua_gettable(L, given) == LUA_TNIL || lua_type(L, -1) == LUA_TSTRING ||
-        !(node_is_table(part) || part->type == NODE_OTHER)) {
-      lua_pop(L, 1);
-      push_value(L, part);
-    }
-    lua_settable(L, -3);
+    const char *name = (const char *)part->name.data; /* of the parameter's row */
+    bool is_object = node_is_table(part) || part->type == NODE_OTHER;
+    if (!is_object || !push_given_object(L, given, name)) push_value(L, part);
+    lua_setfield(L, -2, name);
   }
 }
 

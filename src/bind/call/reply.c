@@ -1,5 +1,8 @@
 #include "bind/call/reply.h"
 
+#include "bind/lua/value.h"
+
+#include "call/failure.h"
 #include "http/header.h"
 
 #include <math.h>
@@ -17,19 +20,8 @@ static void release_reply(void *object) {
   }
 }
 
-static const char *const failure_names[] = {
-#define X(NAME, name) #name,
-    HTTP_FAILURES(X)
-#undef X
-};
-enum { FAILURES = sizeof failure_names / sizeof *failure_names };
-
 static struct reply *check_reply(lua_State *L, int index) {
   return box_check(L, index, &reply_type);
-}
-
-const char *failure_name(enum http_failure failure) {
-  return failure_names[failure];
 }
 
 static int l_status(lua_State *L) {
@@ -98,9 +90,9 @@ const struct box_type reply_type = {"fleet.reply", release_reply, reply_methods,
 /* ---- a reply that a host's own HTTP hands in ---- */
 
 static enum http_failure failure_named(lua_State *L, const char *name) {
-  for (int i = 0; i < FAILURES; i++)
+  for (int i = 0; i < FAILURE_COUNT; i++)
     if (strcmp(failure_names[i], name) == 0) return (enum http_failure)i;
-  return (enum http_failure)raise_unknown(L, "failure", name, failure_names, FAILURES);
+  return (enum http_failure)raise_unknown(L, "failure", name, failure_names, FAILURE_COUNT);
 }
 
 static void header_line(struct buf *out, struct bytes name, struct bytes value) {
@@ -114,9 +106,19 @@ static void header_line(struct buf *out, struct bytes name, struct bytes value) 
 
 /* Headers arrive as a map name -> value. */
 static void take_headers(lua_State *L, int index, struct buf *out) {
-  if (lua_getfield(L, index, "headers") == LUA_TTABLE)
-    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
-      if (lua_type(L, -2) == LUA_TSTRING) header_line(out, check_bytes(L, -2), check_bytes(L, -1));
+  if (lua_getfield(L, index, "headers") == LUA_TTABLE) {
+    struct arena *a = push_arena(L);
+    for (const struct node *one = value_at(L, -2, a)->first; one; one = one->next) {
+      const struct node *text = node_written(a, one);
+      double number;
+      if (one->key != KEY_NAME) continue;
+      if (!text || !(node_is(one, NODE_TEXT) || node_as_number(one, &number)))
+        luaL_error(L, "a header must be a string, got %s", node_type_name(one));
+      header_line(out, one->name, text->text);
+    }
+    box_close(L, -1);
+    lua_pop(L, 1);
+  }
   lua_pop(L, 1);
 }
 

@@ -14,6 +14,5 @@ struct reply {
 };
 
 extern const struct box_type reply_type;
-const char *failure_name(enum http_failure failure); /* "ok", "connect", ... */
 
 #endif

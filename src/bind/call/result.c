@@ -1,14 +1,45 @@
 #include "base/reason.h"
 #include "base/text.h"
-#include "bind/call/failure.h"
 #include "bind/call/request.h"
 #include "bind/call/value.h"
+#include "bind/call/reply.h"
 #include "bind/lua/json.h"
+#include "call/failure.h"
 #include "http/other_host.h"
 #include "http/outcome.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- members of a decoded body; texts stay alive with their table ---- */
+
+/* A member that is a text with something in it, or NULL. */
+static const char *string_field(lua_State *L, int table, const char *name) {
+  const char *text = NULL;
+  if (lua_getfield(L, table, name) == LUA_TSTRING) text = lua_tostring(L, -1);
+  lua_pop(L, 1);
+  return text && *text ? text : NULL;
+}
+
+/* The reason of { result, reason }; proxies of before 2025-03 call it `string`. NULL: none. */
+static const char *reason_member(lua_State *L, int table) {
+  const char *reason = string_field(L, table, "reason");
+  return reason ? reason : string_field(L, table, "string");
+}
+
+static struct error_body read_error_body(lua_State *L, int body) {
+  struct error_body s = {NULL, NULL, NULL, false};
+  if (lua_type(L, body) != LUA_TTABLE) return s;
+  s.error = string_field(L, body, "error");
+  s.description = string_field(L, body, "error_description");
+  if (lua_getfield(L, body, "response") == LUA_TTABLE) {
+    s.reason = reason_member(L, lua_gettop(L));
+    s.refused = lua_getfield(L, -1, "result") == LUA_TBOOLEAN && !lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return s;
+}
 
 /* ---- a good reply ---- */
 
@@ -24,27 +55,6 @@ static bool bytes_result(lua_State *L, const struct request *request, struct err
   if (good) push_buf(L, bytes);
   box_close(L, good ? -2 : -1);
   return good || not_what_is_promised(e, request, "is not base64");
-}
-
-/* A reason says either that the wanted state already holds (an ok without a change) or why nothing was done.
- * A signing proxy may give a fault of the protocol as one. */
-static bool judge_reason(struct err *e, const struct request *request, const char *text) {
-  const struct reason *known = reason_of(text);
-  char doc[REASON_DOC] = "";
-  if (known && known->kind == KIND_none && !request->options.strict) return true;
-  struct fault_word fault = {false, 0, NULL};
-  if (!known) fault = fault_in(bytes_of(text));
-  enum kind kind = KIND_refused;
-  e->outcome = OUTCOME_REFUSED;
-  if (known) reason_doc(doc, known, request->row);
-  if (known && known->kind != KIND_none) kind = known->kind, e->outcome = known->outcome;
-  if (fault.row) kind = fault.row->kind, e->outcome = fault.row->outcome;
-  if (fault.found && !fault.row) kind = KIND_protocol, e->outcome = OUTCOME_UNKNOWN;
-  e->fault = fault.number;
-  const char *sentence = fault.row && fault.row->doc ? fault.row->doc : doc;
-  reason_set(e, bytes_of(fault.row ? fault.row->name : text));
-  return err_set(e, kind, "%s: refused: %s%s%s", request->row->name, *text ? e->reason : "no reason given",
-                 *sentence ? ". " : "", sentence);
 }
 
 /* Replaces the value at `at` by { changed, reason, via, authenticated } and further members of the answer.
@@ -73,7 +83,7 @@ static bool command_result(lua_State *L, const struct request *request, const ch
   lua_settop(L, table);
   if (changed && error) return not_what_is_promised(e, request, "says both done and an error");
   const char *said = reason_member(L, table), *reason = said ? said : error ? error : "";
-  if (!changed && !judge_reason(e, request, reason)) return false;
+  if (!changed && !judge_reason(e, request->row, request->options.strict, reason)) return false;
   finish_command(L, table, changed, reason);
   return true;
 }
@@ -93,21 +103,6 @@ static int code_of(lua_State *L, int table, const char *name) {
   return code >= 100 && code <= 999 ? (int)code : 0;
 }
 
-/* A code that says no means what the status of that number means, unless the text beside it is known. */
-static bool refused_setting(struct err *e, const struct request *request, int code, const char *text) {
-  struct exchange x = {.failure = HTTP_OK, .status = code, .sent = true, .write = true};
-  x.text = x.words = bytes_of(text);
-  struct verdict v = outcome_judge(&x);
-  const struct reason *known = reason_of(text);
-  bool says_why = known && known->kind != KIND_none;
-  char doc[REASON_DOC] = "";
-  if (says_why) reason_doc(doc, known, request->row);
-  reason_set(e, bytes_of(text));
-  e->outcome = says_why ? known->outcome : v.outcome;
-  return err_set(e, says_why ? known->kind : v.kind, "%s: the site answered %d%s%s%s%s", request->row->name,
-                 code, *text ? ": " : "", text, *doc ? ". " : "", doc);
-}
-
 /* Energy settings answer { code, message } or { result, reason } (doc/protocol.md#energy-settings). Taken
  * needs a code of success or `result`: a bare word, true and an empty object say nothing. */
 static bool setting_result(lua_State *L, const struct request *request, struct err *e) {
@@ -120,11 +115,12 @@ static bool setting_result(lua_State *L, const struct request *request, struct e
   rename_member(L, value, "message", "Message");
   const char *message = string_field(L, value, "message"), *error = string_field(L, value, "error"),
              *reason = reason_member(L, value);
-  if (code >= 400) return refused_setting(e, request, code, message ? message : error ? error : "");
+  if (code >= 400) return refused_setting(e, request->row, code, message ? message : error ? error : "");
   bool says = lua_getfield(L, value, "result") == LUA_TBOOLEAN, done = lua_toboolean(L, -1);
   lua_settop(L, value);
   if ((says && !done) || error) {
-    if (!judge_reason(e, request, error ? error : reason ? reason : "")) return false;
+    if (!judge_reason(e, request->row, request->options.strict, error ? error : reason ? reason : ""))
+      return false;
     done = false;
   } else if (!says && code / 100 != 2) {
     return not_what_is_promised(e, request, "does not say whether the setting was taken");
@@ -213,7 +209,8 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   }
   char what[64];
   if (!take_value(L, row, buf_bytes(&r->body), what)) return not_what_is_promised(e, request, what);
-  if (request_is_write(request) && says_no(L)) return judge_reason(e, request, "");
+  if (request_is_write(request) && says_no(L))
+    return judge_reason(e, request->row, request->options.strict, "");
   if (row->value & VALUE_BASE64) return bytes_result(L, request, e);
   if (row->flags & ROW_COMMAND) return command_result(L, request, error, e);
   if (row->flags & ROW_SETTING) return setting_result(L, request, e);
@@ -278,7 +275,7 @@ static bool is_vehicle_answer(const struct request *request, const struct exchan
 static bool vehicle_answer(lua_State *L, const struct request *request, const struct error_body *s,
                            struct err *e) {
   const char *reason = s->reason ? s->reason : s->error ? s->error : "";
-  if (!judge_reason(e, request, reason)) return false;
+  if (!judge_reason(e, request->row, request->options.strict, reason)) return false;
   lua_newtable(L);
   finish_command(L, lua_gettop(L), false, reason);
   return true;

@@ -1,39 +1,18 @@
-#include "bind/call/failure.h"
+#include "call/failure.h"
 
 #include "base/reason.h"
-#include "http/outcome.h"
 
 #include <stdio.h>
 #include <string.h>
 
-const char *string_field(lua_State *L, int table, const char *name) {
-  const char *text = NULL;
-  if (lua_getfield(L, table, name) == LUA_TSTRING) text = lua_tostring(L, -1);
-  lua_pop(L, 1);
-  return text && *text ? text : NULL;
-}
-
-const char *reason_member(lua_State *L, int table) {
-  const char *reason = string_field(L, table, "reason");
-  return reason ? reason : string_field(L, table, "string");
-}
-
-struct error_body read_error_body(lua_State *L, int body) {
-  struct error_body s = {NULL, NULL, NULL, false};
-  if (lua_type(L, body) != LUA_TTABLE) return s;
-  s.error = string_field(L, body, "error");
-  s.description = string_field(L, body, "error_description");
-  if (lua_getfield(L, body, "response") == LUA_TTABLE) {
-    s.reason = reason_member(L, lua_gettop(L));
-    s.refused = lua_getfield(L, -1, "result") == LUA_TBOOLEAN && !lua_toboolean(L, -1);
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-  return s;
-}
+const char *const failure_names[FAILURE_COUNT] = {
+#define X(NAME, name) #name,
+    HTTP_FAILURES(X)
+#undef X
+};
 
 static const char *failure_sentence(const struct http_response *r) {
-  return r->message[0] ? r->message : failure_name(r->failure);
+  return r->message[0] ? r->message : failure_names[r->failure];
 }
 
 /* The text of a reply that is not JSON, cut to what a person can read. */
@@ -92,4 +71,42 @@ void compose_failure(struct err *e, const char *name, const struct http_response
     err_reason(e, v->fault.row->name);
   else
     reason_set(e, bytes_of(s->error ? s->error : s->reason ? s->reason : plain));
+}
+
+/* ---- answers that say no ---- */
+
+/* A reason says either that the wanted state already holds (an ok without a change) or why nothing was done.
+ * A signing proxy may give a fault of the protocol as one. */
+bool judge_reason(struct err *e, const struct row *row, bool strict, const char *text) {
+  const struct reason *known = reason_of(text);
+  char doc[REASON_DOC] = "";
+  if (known && known->kind == KIND_none && !strict) return true;
+  struct fault_word fault = {false, 0, NULL};
+  if (!known) fault = fault_in(bytes_of(text));
+  enum kind kind = KIND_refused;
+  e->outcome = OUTCOME_REFUSED;
+  if (known) reason_doc(doc, known, row);
+  if (known && known->kind != KIND_none) kind = known->kind, e->outcome = known->outcome;
+  if (fault.row) kind = fault.row->kind, e->outcome = fault.row->outcome;
+  if (fault.found && !fault.row) kind = KIND_protocol, e->outcome = OUTCOME_UNKNOWN;
+  e->fault = fault.number;
+  const char *sentence = fault.row && fault.row->doc ? fault.row->doc : doc;
+  reason_set(e, bytes_of(fault.row ? fault.row->name : text));
+  return err_set(e, kind, "%s: refused: %s%s%s", row->name, *text ? e->reason : "no reason given",
+                 *sentence ? ". " : "", sentence);
+}
+
+/* A code that says no means what the status of that number means, unless the text beside it is known. */
+bool refused_setting(struct err *e, const struct row *row, int code, const char *text) {
+  struct exchange x = {.failure = HTTP_OK, .status = code, .sent = true, .write = true};
+  x.text = x.words = bytes_of(text);
+  struct verdict v = outcome_judge(&x);
+  const struct reason *known = reason_of(text);
+  bool says_why = known && known->kind != KIND_none;
+  char doc[REASON_DOC] = "";
+  if (says_why) reason_doc(doc, known, row);
+  reason_set(e, bytes_of(text));
+  e->outcome = says_why ? known->outcome : v.outcome;
+  return err_set(e, says_why ? known->kind : v.kind, "%s: the site answered %d%s%s%s%s", row->name, code,
+                 *text ? ": " : "", text, *doc ? ". " : "", doc);
 }
