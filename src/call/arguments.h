@@ -56,6 +56,11 @@ struct bytes text_value(const struct arguments *a, const struct param *q, const 
 const struct node *first_element(const struct node *table);
 const struct node *next_element(const struct node *element);
 
+/* ---- a decoded command (decoded.c) ---- */
+
+/* The values as an object of the plain request. Texts are views of the values, or of the arena. */
+struct node *plain_params(struct arena *a, const struct row *row, const struct value *values);
+
 /* ---- all of them (arguments.c) ---- */
 
 const struct param *param_named(const struct row *row, const char *name, size_t size); /* NULL: none */

@@ -5,88 +5,34 @@
 #include "signing/wire/message.h"
 #include "signing/wire/reflect.h"
 
-static void push_day_words(lua_State *L, unsigned bits) {
-  struct buf *text = push_scratch(L);
-  days_text(text, bits);
-  push_buf(L, text);
-  lua_remove(L, -2);
-}
-
-static void push_object(lua_State *L, const char *member, struct bytes text) {
-  lua_createtable(L, 0, 1);
-  set_bytes(L, member, text);
-}
-
-static void push_hex(lua_State *L, struct bytes value) {
-  struct buf *hex = push_scratch(L);
-  buf_hex(hex, value);
-  push_buf(L, hex);
-  lua_remove(L, -2);
-}
-
-/* As in the plain body, so that one reader serves both forms. */
-static void push_param_value(lua_State *L, const struct param *q, const struct value *v) {
-  if (v->choice && v->choice->text)
-    lua_pushstring(L, v->choice->text);
-  else if (v->choice)
-    lua_pushinteger(L, (lua_Integer)v->choice->number);
-  else if (q->type == TYPE_BOOLEAN)
-    lua_pushboolean(L, v->boolean);
-  else if (q->type == TYPE_OBJECT)
-    push_object(L, q->member, v->text);
-  else if (q->type == TYPE_PUBLIC_KEY)
-    push_hex(L, v->text);
-  else if (q->type == TYPE_STRING)
-    lua_pushlstring(L, (const char *)v->text.data, v->text.size);
-  else if (q->type == TYPE_DAYS)
-    push_day_words(L, (unsigned)v->integer);
-  else if (q->type == TYPE_ID && v->integer <= INT64_MAX)
-    lua_pushinteger(L, (lua_Integer)v->integer);
-  else if (q->type == TYPE_INTEGER)
-    lua_pushinteger(L, (lua_Integer)v->number);
-  else
-    lua_pushnumber(L, v->number);
-}
-
-static void push_values(lua_State *L, const struct row *row, const struct value *values) {
-  lua_newtable(L);
-  for (size_t i = 0; i < DECODE_MAX && row->params && row->params[i].name; i++) {
-    if (!values[i].given) continue;
-    push_param_value(L, &row->params[i], &values[i]);
-    lua_setfield(L, -2, row->params[i].name);
-  }
-}
-
-/* The same command for further seats, as a list of parameters; nil when there are none. */
-static void push_further(lua_State *L, enum domain domain, struct bytes payload, struct arena *a,
-                         struct value *values) {
-  struct err none;
-  err_clear(&none);
-  const struct row *row;
-  lua_pushnil(L);
-  for (lua_Integer at = 1; (row = codec_decode(domain, payload, (size_t)at, a, values, &none)); at++) {
-    if (at == 1) lua_pop(L, 1), lua_newtable(L);
-    push_values(L, row, values);
-    lua_seti(L, -2, at);
-  }
-}
-
-/* fleet.decode_command(domain, payload) -> name, params, further params or nil; or nil, err, kind */
+/* fleet.decode_command(domain, payload) -> name, params, params of the same command for further seats: a
+ * list, or nil; or nil, err, kind */
 static int l_decode_command(lua_State *L) {
   struct err e;
   err_clear(&e);
   enum domain domain = check_domain(L, 1);
   expect_type(L, 2, LUA_TSTRING, "decode_command: the bytes of a message");
   struct bytes payload = check_bytes(L, 2);
-  struct arena *a = push_arena(L);
-  arena_start(a, 4 * MESSAGE_LIMIT);
-  struct value *values = arena_take(a, DECODE_MAX * sizeof *values);
-  const struct row *row = codec_decode(domain, payload, 0, a, values, &e);
-  if (!row) return push_failure(L, &e);
+  struct arena *of_message = push_arena(L), *a = push_arena(L);
+  arena_start(of_message, 4 * MESSAGE_LIMIT);
+  struct value values[DECODE_MAX];
+  const struct row *row = codec_decode(domain, payload, 0, of_message, values, &e);
+  if (!row) return wipe(values, sizeof values), push_failure(L, &e);
+  struct node *first = plain_params(a, row, values), *further = NULL;
+  const struct row *other;
+  for (size_t at = 1; (other = codec_decode(domain, payload, at, of_message, values, &e)); at++) {
+    if (!further) further = node_new(a, NODE_LIST);
+    node_append(further, plain_params(a, other, values));
+  }
+  wipe(values, sizeof values);
   lua_pushstring(L, row->name);
-  push_values(L, row, values);
-  push_further(L, domain, payload, a, values);
+  push_value(L, first);
+  if (further)
+    push_value(L, further);
+  else
+    lua_pushnil(L);
   box_close(L, -4);
+  box_close(L, -5);
   return 3;
 }
 
