@@ -18,6 +18,7 @@ size_t compat_rawlen(lua_State *L, int index);
 int compat_getfield(lua_State *L, int index, const char *name);
 int compat_geti(lua_State *L, int index, compat_integer i);
 void compat_seti(lua_State *L, int index, compat_integer i);
+int compat_gettable(lua_State *L, int index);
 int compat_rawget(lua_State *L, int index);
 int compat_rawgeti(lua_State *L, int index, compat_integer i);
 void compat_rawseti(lua_State *L, int index, compat_integer i);
@@ -48,6 +49,7 @@ void *compat_testudata(lua_State *L, int index, const char *name);
 #define lua_getfield(L, i, k) compat_getfield((L), (i), (k))
 #define lua_geti compat_geti
 #define lua_seti compat_seti
+#define lua_gettable(L, i) compat_gettable((L), (i))
 #define lua_rawget(L, i) compat_rawget((L), (i))
 #define lua_rawgeti(L, i, n) compat_rawgeti((L), (i), (n))
 #define lua_rawseti(L, i, n) compat_rawseti((L), (i), (n))

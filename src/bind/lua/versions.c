@@ -55,6 +55,11 @@ void compat_seti(lua_State *L, int index, compat_integer i) {
   lua_settable(L, index);
 }
 
+int compat_gettable(lua_State *L, int index) {
+  (lua_gettable)(L, index);
+  return lua_type(L, -1);
+}
+
 int compat_rawget(lua_State *L, int index) {
   (lua_rawget)(L, index);
   return lua_type(L, -1);
