@@ -29,6 +29,13 @@ describe("the picture of a drive", function()
     assert.matches("A drive of 4 minutes", picture, 1, true)
   end)
 
+  it("says how long the drive was, also one that was short", function()
+    for seconds, wanted in pairs { [1] = "1 second", [20] = "20 seconds", [60] = "1 minute", [170] = "3 minutes" } do
+      local picture = assert(drive.svg { record(0, { Location = place(52, 13) }), record(seconds, { Location = place(52.01, 13) }) })
+      assert.matches("A drive of " .. wanted .. "<", picture, 1, true)
+    end
+  end)
+
   it("needs two places, and no number", function()
     assert.equal("invalid", (select(3, drive.svg { record(0, { Location = place(52, 13) }) })))
     assert.equal("invalid", (select(3, drive.svg {})))

@@ -16,6 +16,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum {
   EVENTS = 64,                 /* looked at in a step */
@@ -25,6 +28,8 @@ enum {
   UNSENT = 262144,             /* bytes of answers that a connection does not read */
   LONGEST_ECHO = 1024,         /* of txid and topic in an acknowledgement */
   UNACKNOWLEDGED_MESSAGES = 4, /* of the greatest size: so many bytes wait for their acknowledgement */
+  HANDSHAKES_TRIMMED = 256,    /* after so many the memory that they used goes back to the system */
+  CONNECTIONS_TRIMMED = 4096,  /* it takes 2 us a connection: with more of them a turn would be too long */
 };
 static const double turn = 0.005; /* seconds that a step works */
 static const double tick = 1;     /* seconds between looks at deadlines */
@@ -654,6 +659,18 @@ static void set_timer(struct stream_server *r) {
   poller_arm(&r->poller, fmax(r->next_look - time, 0));
 }
 
+/* While many shake hands, what a connection keeps is allocated between the 35 KB that its handshake needs for
+ * a moment: without this, the process would stay twice as large. */
+static void trim(struct stream_server *r) {
+#ifdef __GLIBC__
+  if (r->young || r->accepted - r->trimmed < HANDSHAKES_TRIMMED || r->count > CONNECTIONS_TRIMMED) return;
+  malloc_trim(0);
+  r->trimmed = r->accepted;
+#else
+  (void)r;
+#endif
+}
+
 static void look_at_deadlines(struct stream_server *r) {
   double time = now(CLOCK_MONOTONIC);
   if (r->next_look == 0 || time < r->next_look) return;
@@ -670,6 +687,7 @@ static void look_at_deadlines(struct stream_server *r) {
       drop(r, c, "it does not read its answers");
   }
   if (r->count < r->limits.connections) listen_for(r, true);
+  trim(r);
 }
 
 /* ---- a step ---- */

@@ -70,6 +70,7 @@ struct stream_server {
   double next_look;    /* at deadlines, CLOCK_MONOTONIC; 0: there are none */
   unsigned char *room; /* where bytes are read to: one for all connections */
   uint64_t accepted, handshakes_failed, messages, acknowledged, numbered;
+  uint64_t trimmed; /* of accepted: when memory was given back */
 };
 
 /* PEM texts: our chain with its key, and whose clients are believed. viewers, limits and listener are filled

@@ -154,6 +154,12 @@ local function draw_minutes(out, f)
   end
 end
 
+local function duration(seconds)
+  local unit, count = "minute", math.floor(seconds / 60 + 0.5)
+  if seconds < 60 then unit, count = "second", math.floor(seconds + 0.5) end
+  return string.format("%d %s%s", count, unit, count == 1 and "" or "s")
+end
+
 --- The picture as SVG. records: of one car in their order, each { at =, values =, invalid = }. options: title. Or nil, err, "invalid"
 --- where they hold fewer than two places.
 function M.svg(records, options)
@@ -162,7 +168,7 @@ function M.svg(records, options)
   local from, to = records[1].at, records[#records].at
   local x = MARGIN + MAP + GUTTER
   local high = (HEIGHT - TOP - 60 - 50) / 2
-  local title = options and options.title or string.format("A drive of %.0f minutes", (to - from) / 60)
+  local title = options and options.title or "A drive of " .. duration(to - from)
   local out = { svg.rect(0, 0, WIDTH, HEIGHT, "page"), svg.text(MARGIN, 28, "head", "start", title) }
   draw_map(out, way, speeds)
   local f = { x = x, width = WIDTH - x - MARGIN, top = TOP + 14, height = high, from = from, to = math.max(to, from + 1) }

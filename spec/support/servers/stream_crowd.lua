@@ -61,6 +61,7 @@ function M.new(given)
     local car = { vin = vin, mine = given.certificate(vin, i), sent = 0, acknowledged = 0, wrong = 0, answered = {} }
     self.cars[i] = car
     connect(self, car)
+    if self.loop and i % 16 == 0 then self.loop.step() end -- the first ones must not wait until the last one is there
   end
   return self
 end
@@ -126,13 +127,15 @@ end
 
 --- Returns how many cars have messages that are not acknowledged.
 function Crowd:bring_back()
-  local waiting, now = 0, core.clock()
+  local waiting, now, begun = 0, core.clock(), 0
   for _, car in ipairs(self.cars) do
     if car.acknowledged < car.sent then waiting = waiting + 1 end
     if car.ended and now >= (car.again_at or 0) then
       car.again_at = now + 0.1
       car.client:close()
       connect(self, car)
+      self.returned, begun = (self.returned or 0) + 1, begun + 1
+      if self.loop and begun % 16 == 0 then self.loop.step() end
     end
   end
   return waiting
