@@ -92,7 +92,7 @@ describe("a needed field", function()
           if path == "vehicle_data" then return damage.named(body, { [case[2]] = value }) end
         end, { days = 1 })
         for _, command in ipairs(report.commands) do assert.equal("backup", command.name) end
-        assert.matches("a reply tells too little: vehicle_data: no usable value for [%w_., ]*" .. case[2], told)
+        assert.matches("a reply lacks data: vehicle_data: no usable value for [%w_., ]*" .. case[2], told)
         assert.is_true(report.calls.data <= 60, tostring(report.calls.data))
       end)
     end

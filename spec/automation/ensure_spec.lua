@@ -49,14 +49,14 @@ describe("ensure over June 2026", function()
     assert.equal(2, month:sent("set_charge_limit"))
   end)
 
-  it("gives up for the day where somebody else keeps changing it, and says so", function()
+  it("gives up for the day where another person or program keeps changing it, and says so", function()
     local also = {}
     for hour = 8, 22 do also[#also + 1] = { hour .. ":30", set { charge_state = { charge_limit_soc = 100 } }, date = "2026-06-03" } end
     local month = rehearse({ settings = { set_charge_limit = { percent = 80 } }, look_every = 600, every = 600 }, {
       days = 4, vehicle = { sleep_after = 1e9, charge_state = { charge_limit_soc = 80 } }, habits = {}, also = also })
     assert.equal(3, #months.on(month, "2026-06-03"))
     assert.equal(1, #months.on(month, "2026-06-04"))
-    assert.matches("set_charge_limit: somebody else keeps changing it; left alone until tomorrow", months.said(month))
+    assert.matches("set_charge_limit: another person or program keeps changing it; left alone until tomorrow", months.said(month))
   end)
 
   it("does not send again what the site keeps at another value, and says so", function()
@@ -80,7 +80,7 @@ describe("ensure over June 2026", function()
         return path == "vehicle_data" and damage.named(body, { charge_limit_soc = value })
       end, function() return rehearse({ settings = { set_charge_limit = { percent = 80 } } }, { days = 2 }) end)
       assert.equal(0, month:sent())
-      assert.matches("set_charge_limit: the reply tells no value of it", months.said(month), 1, true)
+      assert.matches("set_charge_limit: the reply has no value of it", months.said(month), 1, true)
     end
   end)
 

@@ -34,7 +34,7 @@ describe("a notification", function()
   it("has a sentence, a severity and a key, and says what it is about", function()
     local event
     for _, one in ipairs(told()) do event = event or string.find(one.key, "^unseen") and one end
-    assert.matches("^nobody knows whether the car is plugged in", event.text)
+    assert.matches("^it is not known whether the car is plugged in", event.text)
     assert.equal("warning", event.severity)
     assert.equal("unseen 2026-03-02", event.key)
     assert.equal("charge_by", event.automation)
@@ -121,4 +121,10 @@ describe("a run that happens once", function()
     assert.same({ true, true, true }, ended)
     assert.is_true(report.calls.data <= 4, tostring(report.calls.data))
   end)
+end)
+
+it("what an earlier version has notified is not notified again", function()
+  local states = require "fleet.automation.state"
+  assert.equal(5, states.with_own_memory({ told = { storm = 5 } }).notified.storm)
+  assert.is_nil(states.with_own_memory({ told = { storm = 5 }, notified = {} }).notified.storm)
 end)

@@ -22,7 +22,7 @@ before_each(function()
   self = { config = { car = car, name = "a" }, context = { receiver = receiver },
     definition = { needs = { charge_state = { "battery_level" } } }, id = VIN, hooks = {}, dry = true,
     wall = function() return now end }
-  state = { seen = { info = { state = "online" } }, at = { info = now }, awake_since = now, told = {} }
+  state = { seen = { info = { state = "online" } }, at = { info = now }, awake_since = now, notified = {} }
 end)
 
 local action = { call = "vehicle_data", params = { endpoints = { "charge_state" } }, sections = { "charge_state" } }

@@ -22,10 +22,10 @@ end
 --- Gives the notices { key =, severity = "info"|"warning"|"error", text = } that were not given yet.
 function M.notify(self, state, notices, now)
   if self.dry or not notices then return end
-  forget_old(state.told, now)
+  forget_old(state.notified, now)
   for _, notice in ipairs(notices) do
-    if not state.told[notice.key] then
-      state.told[notice.key] = now
+    if not state.notified[notice.key] then
+      state.notified[notice.key] = now
       local _, _, id = core.context(self.handle)
       local event = {
         key = notice.key, severity = notice.severity, text = notice.text, at = now, automation = self.config.name, subject = tostring(id),

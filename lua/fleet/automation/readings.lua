@@ -129,7 +129,7 @@ function M.read(name, section, needs)
 end
 
 --- Whether a section that was read has what is needed of it.
-function M.tells(name, section, needs)
+function M.suffices(name, section, needs)
   return not (needs and needs[name]) or section ~= nil and #lacking(section, name, needs) == 0
 end
 

@@ -31,7 +31,7 @@ local hopeless = {
 -- ---- trouble ----
 
 -- Kinds of trouble that are not the service's, and how their sentences begin. They are notified at once: retrying may not help.
-local beginnings = { raised = "could not decide: ", unreadable = "a reply tells too little: " }
+local beginnings = { raised = "could not decide: ", unreadable = "a reply lacks data: " }
 local err_kinds = { raised = "service", unreadable = "protocol" }
 local longest_unreadable = 1800 -- such a look is billed
 
@@ -229,7 +229,7 @@ local function stand_by(self, waiting)
 end
 
 local function hold(self)
-  local waiting = { told = {} }
+  local waiting = { notified = {} }
   while not self.stopped do
     local lease, err, kind = states.store(self.context):lease(self.key, lease_seconds)
     if lease then

@@ -27,7 +27,7 @@ end
 local function newer(from, to, needs)
   local any, streamed = false, from.streamed or {}
   for section, at in pairs(from.at) do
-    if not streamed[section] and at > (to.at[section] or -1) and readings.tells(section, from.seen[section], needs) then
+    if not streamed[section] and at > (to.at[section] or -1) and readings.suffices(section, from.seen[section], needs) then
       to.at[section], to.seen[section], any = at, from.seen[section], true
       if to.streamed then to.streamed[section] = nil end
     end

@@ -8,7 +8,7 @@
 --   trouble       { message =, kind =, ends =, count = }: the service could not be reached, a reply could not be used, a round raised
 --   why, why_at   the last decision as a sentence, and when it was taken
 --   unread        call -> how often in a row its reply had too little data
---   told          key -> when a notification with it was given
+--   notified      key -> when a notification with it was given
 --   memory        what belongs to the automation alone
 
 local core = require "fleet.core"
@@ -18,7 +18,7 @@ local tables = require "fleet.util.tables"
 local M = {}
 
 function M.fresh()
-  return { seen = {}, at = {}, did = {}, refused = {}, calls = {}, day = { commands = 0 }, unread = {}, told = {}, memory = {} }
+  return { seen = {}, at = {}, did = {}, refused = {}, calls = {}, day = { commands = 0 }, unread = {}, notified = {}, memory = {} }
 end
 
 -- What is no table of its own, or may be absent.
@@ -56,6 +56,7 @@ local function sound(given, needs)
   for name in pairs(state) do
     if type(given[name]) == "table" then state[name] = given[name] end
   end
+  if type(given.told) == "table" and not given.notified then state.notified = given.told end -- as earlier versions kept it
   state.day = tables.copy(state.day, { commands = tonumber(state.day.commands) or 0 })
   state.seen, state.at = readings.read_all(state, needs)
   return state
@@ -72,7 +73,7 @@ end
 
 --- Moves all moments: the wall clock was set, and ages are those of before.
 function M.shift(state, seconds)
-  for _, name in ipairs { "at", "did", "refused", "told", "memory", "pending", "trouble", "awake_since", "again_at", "why_at" } do
+  for _, name in ipairs { "at", "did", "refused", "notified", "memory", "pending", "trouble", "awake_since", "again_at", "why_at" } do
     state[name] = shifted(state[name], seconds)
   end
 end

@@ -180,7 +180,7 @@ return function(car, list, options)
   if missing then
     local place = place_of(data, options)
     if not place then
-      return errors.failure("invalid", where .. "the car does not tell where it stands (scope vehicle_location): give 'place'")
+      return errors.failure("invalid", where .. "the position of the car is not known (scope vehicle_location): give 'place'")
     end
     put_place(wanted, place)
   end

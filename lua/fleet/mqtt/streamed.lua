@@ -171,11 +171,12 @@ function heard.disconnected(bridge, car)
   car.left_at = bridge.now()
 end
 
--- Returns a function that ends it.
+-- Returns a function that ends it. The car is tended soon, and no other.
 local function listen(bridge, car, receiver)
   return receiver:listen(car.id, function(_, what, record)
     if what ~= "disconnected" then car.heard_at = bridge.now() end
     heard[what](bridge, car, record)
+    bridge.stream_due[car] = true
     bridge.rouse "stream"
   end)
 end
@@ -244,25 +245,44 @@ local function tend(bridge, car, receiver, now)
   end
 end
 
+-- Tends cars; looks may be due for those that stream no longer.
+local function tend_all(bridge, cars, receiver)
+  local changed = false
+  for car in pairs(cars) do
+    if bridge.things[car.id] == car then
+      local before = car.by_stream
+      local ran, failure = compat.pcall(tend, bridge, car, receiver, bridge.now())
+      if bridge.stopped then return end
+      if not ran then bridge.log_once(car.name .. ": what it streamed: " .. tostring(failure)) end
+      changed = changed or car.by_stream ~= before
+    end
+  end
+  if changed then bridge.rouse "work" end
+end
+
+local function all_cars(bridge)
+  local cars = {}
+  for _, thing in pairs(bridge.things) do
+    if thing.kind == "car" then cars[thing] = true end
+  end
+  return cars
+end
+
 --- Publishes what cars stream until the bridge ends.
 function M.keep_streaming(bridge)
-  local state = {}
+  local state, all_at = {}, 0
+  bridge.stream_due = {}
   while not bridge.stopped do
-    if bridge.listed and M.is_used(bridge) then
-      local receiver = receiver_of(bridge, state)
-      local is_pending = false
-      for _, car in pairs(tables.copy(bridge.things)) do
-        if car.kind == "car" then
-          local ran, failure = compat.pcall(tend, bridge, car, receiver, bridge.now())
-          if bridge.stopped then return end
-          if not ran then bridge.log_once(car.name .. ": what it streamed: " .. tostring(failure)) end
-          is_pending = is_pending or car.came ~= nil
-        end
-      end
-      bridge.rouse "work"
-      if not is_pending then bridge.rest("stream", refresh_every / 2) end
-    else
+    if not bridge.listed or not M.is_used(bridge) then
       bridge.rest("stream", refresh_every)
+    else
+      local now, due = bridge.now(), bridge.stream_due
+      local receiver = receiver_of(bridge, state)
+      bridge.stream_due = {}
+      if now >= all_at or receiver ~= state.receiver then due, all_at = all_cars(bridge), now + refresh_every / 2 end
+      state.receiver = receiver
+      tend_all(bridge, due, receiver)
+      if not next(bridge.stream_due) then bridge.rest("stream", math.max(all_at - bridge.now(), 0.05)) end
     end
   end
 end

@@ -52,7 +52,7 @@ local function event(self, vehicle, what, record, reason)
   self.counts[what] = (self.counts[what] or 0) + 1
   local on_connection, outputs = self.options.on_connection, self.options.outputs
   if not on_connection and not outputs[1] then return end
-  local told = {
+  local entry = {
     type = what, vin = record.kind == "vehicle_device" and record.id or nil, kind = record.kind, at = record.arrived,
     address = record.address, interface = record.network_interface, client_version = record.client_version,
     connection = record.connection, reason = reason or record.reason, online = vehicle and vehicle.online or false,
@@ -64,9 +64,9 @@ local function event(self, vehicle, what, record, reason)
   else
     calls:push(function()
       for _, output in ipairs(outputs) do
-        if output.connection then output:connection(told) end
+        if output.connection then output:connection(entry) end
       end
-      if on_connection then on_connection(told) end
+      if on_connection then on_connection(entry) end
     end)
   end
 end

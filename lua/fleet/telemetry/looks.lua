@@ -39,7 +39,7 @@ function M.each(vehicle, fn)
   end)
 end
 
--- Whether the car is locked and all that the stream tells of it is closed: then it does not matter who sits in it.
+-- Whether the car is locked and every opening that it streams is closed: then it does not matter who sits in it.
 local function is_closed(vehicle_state)
   if vehicle_state.locked ~= true then return false end
   for _, name in ipairs(openings) do
@@ -56,15 +56,15 @@ local changes_fast = { is_user_present = is_closed, managed_charging_state = fun
 local changes_seldom = tables.set { "car_version", "charger_pilot_current", "scheduled_charging_start_time_app" }
 local seldom_for = 86400 -- seconds
 
--- Fields of which the car says that it cannot tell them now: sets by section.
-local function untold_by(vehicle, list)
-  local untold = {}
-  for _, name in ipairs(list) do untold[name] = {} end
+-- Fields that the car has reported as invalid: sets by section.
+local function invalid_by(vehicle, list)
+  local invalid = {}
+  for _, name in ipairs(list) do invalid[name] = {} end
   M.each(vehicle, function(path, value, name)
-    local section = untold[path[1]]
+    local section = invalid[path[1]]
     if section and value == nil and vehicle.ended and vehicle.ended[name] then section[path[2]] = true end
   end)
-  return untold
+  return invalid
 end
 
 -- Whether a field that the stream lacks may be taken from the last look. seen: the section, or nil; age: since the last look at it.
@@ -77,11 +77,11 @@ local function may_be_kept(name, field, streamed, seen, age)
 end
 
 -- A section of the stream, with what the caller reads and is not streamed of the last look. nil: a look is needed.
-local function completed(name, streamed, seen, age, untold, known)
+local function completed(name, streamed, seen, age, invalid, known)
   if name == "charge_state" and streamed.battery_level == nil then streamed.battery_level = streamed.usable_battery_level end
   for _, field in ipairs(known.reads[name] or {}) do
-    local is_told = streamed[field] ~= nil or untold[field] and not known.strict
-    if not is_told then
+    local is_known = streamed[field] ~= nil or invalid[field] and not known.strict
+    if not is_known then
       if not may_be_kept(name, field, streamed, seen, age) then return nil end
       streamed[field] = seen and seen[field]
     end
@@ -91,14 +91,14 @@ end
 
 --- The sections (a list of names) as vehicle_data has them, or nil where a look is needed. known: { looked = { section = when it was last
 --- looked at }, seen = { section = its fields }, reads = { section = list of the fields that the caller reads }, strict = a field that it
---- reads must have a value, suffices = function(name, section) that tells whether it has what is needed }.
+--- reads must have a value, suffices = function(name, section): whether it has what is needed }.
 function M.sections(vehicle, list, known, now)
   if not vehicle.online then return nil end
-  local data, untold, out = view.of(vehicle, { age = newest, sections = tables.set(list) }), untold_by(vehicle, list), {}
+  local data, invalid, out = view.of(vehicle, { age = newest, sections = tables.set(list) }), invalid_by(vehicle, list), {}
   for _, name in ipairs(list) do
     local age, seen = now - (known.looked[name] or -math.huge), known.seen[name]
     if age >= seldom_for or type(seen) ~= "table" then seen = nil end
-    local section = completed(name, data[name] or {}, seen, age, untold[name], known)
+    local section = completed(name, data[name] or {}, seen, age, invalid[name], known)
     if not section or not known.suffices(name, section) then return nil end
     out[name] = section
   end

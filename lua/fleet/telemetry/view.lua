@@ -117,7 +117,7 @@ end
 local unplugged = { "<invalid>" }
 
 --- Calls fn(path, value, name) for each place of which the stream says something, by the field's name. value nil: not known, as the vehicle
---- cannot tell it now, or in words that have no counterpart.
+--- has reported it as invalid, or in words that have no counterpart.
 function M.each(vehicle, fn)
   local function put(name, converted)
     if not places[name] or not takes_part(name, vehicle.values) then return end

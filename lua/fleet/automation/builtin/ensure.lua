@@ -128,7 +128,7 @@ local function wrong(config, state)
     local row, params = rows.by_name[name], config.settings[name]
     local seen = data[expectation.sections(row)[1]]
     local known = seen and is_known(row, params, data)
-    if seen and not known then left_alone[#left_alone + 1] = name .. ": the reply tells no value of it" end
+    if seen and not known then left_alone[#left_alone + 1] = name .. ": the reply has no value of it" end
     if known and not expectation.holds(row, params, data) then
       local shown = core.json_encode(expectation.current(row, data))
       if keeps_other(config, state, name, shown) then
@@ -203,7 +203,7 @@ function M.decide(config, now, state)
   for i, text in ipairs(left_alone) do
     notices[i] = { key = "left alone " .. today(config, now) .. " " .. text, severity = "warning", text = text }
   end
-  if #given_up > 0 then why = table.concat(given_up, ", ") .. ": somebody else keeps changing it; left alone until tomorrow" end
+  if #given_up > 0 then why = table.concat(given_up, ", ") .. ": another person or program keeps changing it; left alone until tomorrow" end
   if #sent > 0 then why = "sets " .. table.concat(sent, ", ") end
   if #actions > 0 and config.car then
     local look = poll_schedule.before_command(state, now)

@@ -98,7 +98,7 @@ function M.decide(config, now, state)
   local names, windows = open_parts(vehicle)
   if #names == 0 or in_use(vehicle, state.seen.drive_state) then
     m.since = nil
-    return { why = #names == 0 and "everything is closed" or "somebody is in the car", again_at = again }
+    return { why = #names == 0 and "everything is closed" or "a person is in the car", again_at = again }
   end
   if not m.since then m.since, wanted = state.at.vehicle_state, state.at.vehicle_state + config.minutes * 60 end
   if now < wanted then

@@ -128,7 +128,7 @@ local function finish(config, now, state, at)
   if not climate or not climate.is_climate_on or driving or poll_schedule.away(state, now) then
     return { why = "ends with the drive", again_at = following - config.lead }
   end
-  local why = "nobody came: ends the conditioning"
+  local why = "the car was not used: ends the conditioning"
   return { why = why, again_at = following - config.lead, actions = {
     command("auto_conditioning_stop", why, { want = "off", final = true, effect = { climate_state = { is_climate_on = false } } }),
   } }

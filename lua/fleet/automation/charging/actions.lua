@@ -33,7 +33,7 @@ function M.settings(config, charge, why)
     })
   end
   if battery.limit(charge) < config.level then
-    list[#list + 1] = command("set_charge_limit", "the limit stands below the wanted level", {
+    list[#list + 1] = command("set_charge_limit", "the limit is below the wanted level", {
       params = { percent = config.level }, effect = { charge_state = { charge_limit_soc = config.level } },
     })
   end

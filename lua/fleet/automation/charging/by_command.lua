@@ -69,7 +69,7 @@ end
 local function wait(config, now, state, f)
   local first = f.slots[1]
   local why = string.format("waits %suntil %s, %s: %g %% now, %g %% wanted by %s",
-    single.stands(config, state, first.from) and "by the schedule of the car " or "", actions.at_text(config, first.from),
+    single.is_set(config, state, first.from) and "by the schedule of the car " or "", actions.at_text(config, first.from),
     actions.reason(state.inputs and state.inputs.tariff),
     math.floor(f.level), config.level, actions.at_text(config, f.deadline))
   local again = math.min(first.from, actions.next_look(config, now, state))
@@ -189,10 +189,10 @@ local function look_again(state, now, deadline)
   m.woken_for = nil
 end
 
-local function nobody_knows(config, state, deadline)
+local function plug_unknown(config, state, deadline)
   local at = state.at.charge_state
   local seen = at and "it was last seen at " .. actions.at_text(config, at) or "it has never been seen"
-  local why = string.format("nobody knows whether the car is plugged in: it is %s, and %s; wake = true lets it be woken",
+  local why = string.format("it is not known whether the car is plugged in: it is %s, and %s; wake = true lets it be woken",
     state.seen.info.state, seen)
   return why, { key = "unseen " .. local_time.date(config.local_zone, deadline), severity = "warning", text = why }
 end
@@ -234,7 +234,7 @@ local function before_it_is_late(config, now, state, deadline, why)
     state.memory.woken_for = deadline
     return { actions = { poll_schedule.live(config.sections) }, claims = {} }
   end
-  local sentence, notice = nobody_knows(config, state, deadline)
+  local sentence, notice = plug_unknown(config, state, deadline)
   local idle = actions.idle(config, now, state, sentence)
   idle.notices = { notice }
   return idle

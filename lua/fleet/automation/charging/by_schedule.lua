@@ -234,9 +234,9 @@ end
 -- ---- a car that cannot be looked at ----
 
 local unseen_texts = {
-  known = "the car should be charging, but it is %s: nobody knows why; wake = true lets it be woken",
-  missed = "nobody could look when the car would have shown itself, and now it is %s: it has its plan",
-  last = "the car has no plan for this night, and is %s: nobody knows whether it came; wake = true lets it be woken",
+  known = "the car should be charging, but it is %s: the reason is not known; wake = true lets it be woken",
+  missed = "no look was possible when the car would have shown itself, and now it is %s: it has its plan",
+  last = "the car has no plan for this night, and is %s: whether it came is not known; wake = true lets it be woken",
   poll = "the car has no plan for this night, and is %s: it is looked for until it comes",
   away = "the car does not charge at its time: it is not plugged in",
 }

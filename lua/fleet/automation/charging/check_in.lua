@@ -83,8 +83,8 @@ function M.in_a_cheap_hour(config, now, f, stretches, from, had)
     if found < price then best, price = (from + later) % 1440, found end
   end
   if not M.is_close(had, best) then return best end
-  local stands = price and plans.price_at(tariff, local_time.next(config.local_zone, now, had.start_time)) or price
-  return stands == price and had.start_time or best
+  local current = price and plans.price_at(tariff, local_time.next(config.local_zone, now, had.start_time)) or price
+  return current == price and had.start_time or best
 end
 
 return M

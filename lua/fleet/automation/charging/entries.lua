@@ -177,8 +177,8 @@ end
 local function as_planned(config, now, f, had)
   local differs, after, last = 0, 0, f.slots[#f.slots].to
   for at = now + 60, f.deadline - 60, 300 do
-    local stands = in_stretches(had, minutes_of(config, at))
-    if stands and at >= last then after = after + 5 elseif stands ~= in_slots(f.slots, at) then differs = differs + 5 end
+    local is_planned = in_stretches(had, minutes_of(config, at))
+    if is_planned and at >= last then after = after + 5 elseif is_planned ~= in_slots(f.slots, at) then differs = differs + 5 end
   end
   return differs <= close_plan, after > close_plan
 end

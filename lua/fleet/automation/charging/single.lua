@@ -62,7 +62,7 @@ function M.next(config, now, state)
 end
 
 --- Whether the car begins by itself at a moment.
-function M.stands(config, state, at)
+function M.is_set(config, state, at)
   return standing(state) == minutes_of(config, at + 59)
 end
 
