@@ -166,6 +166,8 @@ describe("an id", function()
     else -- it looks like its neighbour
       assert.error_matches(large, "'id' must be a whole number")
     end
+    assert.equal("/api/1/vehicles/" .. seam.vin .. "/invitations/9007199254740991/revoke", path("car", "revoke_invitation", 2^53 - 1))
+    refuses("'id' must be a whole number", "car", "revoke_invitation", 2^53)
     assert.equal("/api/1/vehicles/" .. seam.vin .. "/invitations/9007199254740993/revoke",
       path("car", "revoke_invitation", "9007199254740993"))
   end)

@@ -122,10 +122,16 @@ static double number_value(const struct arguments *a, const struct param *q, con
   return number;
 }
 
+/* A whole number; a double of 2^53 and above looks like its neighbours. */
+static bool exact_whole(const struct node *value, int64_t *whole) {
+  bool exact = !node_is(value, NODE_NUMBER) || fabs(value->number) < 9007199254740992.0;
+  return exact && node_as_whole(value, whole);
+}
+
 static int64_t integer_value(const struct arguments *a, const struct param *q, const struct node *value) {
   int64_t integer = 0;
   number_value(a, q, value);
-  if (!node_as_whole(value, &integer)) mistake(a, "'%s' must be a whole number", q->name);
+  if (!exact_whole(value, &integer)) mistake(a, "'%s' must be a whole number", q->name);
   return integer;
 }
 
@@ -263,7 +269,7 @@ static void id_value(const struct arguments *a, const struct param *q, const str
   struct bytes text;
   int64_t whole;
   if (is_number(value)) {
-    if (!node_as_whole(value, &whole) || whole < 0) {
+    if (!exact_whole(value, &whole) || whole < 0) {
       mistake(a, "'%s' must be a whole number, 0 or above", q->name);
       return;
     }
