@@ -78,9 +78,15 @@ local function table_of(heads, rows)
   return table.concat(lines, "\n")
 end
 
+-- Editors are given err and kind as always there, so that they do not warn behind every check of the result.
+local with_failure = { ["fleet.err"] = "fleet.err?", ["fleet.kind"] = "fleet.kind?" }
+
 local function results(returns)
   local parts = {}
-  for i, result in ipairs(returns) do parts[i] = "`" .. result[1] .. "`" .. (result[2] ~= "" and " " .. result[2] or "") end
+  for i, result in ipairs(returns) do
+    local kind = i > 1 and with_failure[result[1]] or result[1]
+    parts[i] = "`" .. kind .. "`" .. (result[2] ~= "" and " " .. result[2] or "")
+  end
   return "Returns " .. table.concat(parts, ", ") .. "."
 end
 

@@ -89,7 +89,7 @@ end
 
 local function returns(row)
   if row.paging ~= "no" then return "---@return fleet.pages" end
-  return "---@return " .. result_type(row) .. "? result\n---@return fleet.err? err\n---@return fleet.kind? kind"
+  return "---@return " .. result_type(row) .. "? result\n---@return fleet.err err\n---@return fleet.kind kind"
 end
 
 local function method(row)
@@ -158,8 +158,8 @@ function fleet.new(options) end
 ---A client from a JSON file of options and the variables FLEET_..., which come before it.
 ---@param path? string
 ---@return fleet.client? client
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.from_config(path) end
 
 ---The same client or handle, whose calls raise err in place of returning it.
@@ -212,8 +212,8 @@ function fleet.reasons() end
 ---@param params? table
 ---@param options? { unpublished?: boolean }
 ---@return { domain: string, payload: string }? command
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.command(name, params, options) end
 
 ---@param domain string
@@ -262,37 +262,37 @@ function client:authorize_url(options) end
 ---@param callback string the address that the browser came back with, or a bare code
 ---@param pending table
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:authorize(callback, pending) end
 
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:refresh() end
 
 ---@param options? table
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:partner_login(options) end
 
 ---@param options table
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:business_login(options) end
 
 ---What the stored token says about itself; hints, not verified.
 ---@return table? info
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:token_info() end
 
 ---Refreshes a pair older than 30 days.
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:keep_alive() end
 
 ---@param options? table
@@ -306,15 +306,15 @@ function client:add_scopes_url(options) end
 
 ---Which scopes are asked for by default, and which were granted; granted and missing are absent where no token tells.
 ---@return { asked: string[], granted?: string[], missing?: string[] }? scopes
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:scopes() end
 
 ---Removes the account's tokens from the store and from memory: of all kinds, or of one.
 ---@param options? { auth?: "user"|"partner"|"business" }
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:logout(options) end
 
 ---Calls a path of the service, also one that has no row.
@@ -323,8 +323,8 @@ function client:logout(options) end
 ---@param body? table|string
 ---@param options? fleet.call_options
 ---@return any value
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:request(method, path, body, options) end
 
 ---@param options? { domain?: string, vin?: string }
@@ -333,8 +333,8 @@ function client:pairing_url(options) end
 
 ---Finds the region in which the account lives, and uses it from now on.
 ---@return { region: string?, base_url: string }? found
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:discover_region() end
 
 ---Compares the application's key here, hosted and registered.
@@ -345,8 +345,8 @@ function partner:check(options) end
 ---What the account has spent, as its store counted it.
 ---@param options? { month?: string, vehicle?: string|fleet.vehicle }
 ---@return fleet.cost? cost
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:cost(options) end
 
 ---Ends the client; may be called again.
@@ -355,30 +355,30 @@ function client:close() end
 ---Wakes the vehicle and waits until it is online.
 ---@param options? { timeout?: number }
 ---@return boolean? online
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:wake(options) end
 
 ---Whether a write of unknown outcome was done: one billed read, never waking.
 ---@param err fleet.err
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:settle(err) end
 
 ---Vehicle data over the signed protocol.
 ---@param sections string[]
 ---@return table? data
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:signed_data(sections) end
 
 ---Waits until the vehicle has taken its telemetry configuration over: 1800 seconds, some 35 priced reads. Ends at once with
 ---"refused" or "limit_exceeded" where the vehicle holds no configuration of this application, or can hold none.
 ---@param options? { timeout?: number }
 ---@return table? config
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:wait_telemetry_synced(options) end
 
 ---Where the car stands and how old that position is, by one live look.
@@ -422,6 +422,7 @@ local err_class = [[
 ---@field status? integer HTTP status
 ---@field reason? string the service's or the vehicle's word
 ---@field fault? integer number of a protocol fault
+---@field resynced? boolean of session:open: the session has taken a new epoch or counter, so that signing again may succeed
 ---@field retry_after? number seconds
 ---@field scope? string the scope that the call needs, the lesser one where two would do
 ---@field vin? string

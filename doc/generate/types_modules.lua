@@ -64,31 +64,31 @@ function store:get(key) end
 ---@param value string
 ---@param options? { generation?: integer, durable?: boolean, ttl?: number, ticket?: any, lease?: any }
 ---@return integer? generation
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:put(key, value, options) end
 
 ---@param key string
 ---@param generation? integer
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:delete(key, generation) end
 
 ---Proves that a write of so many bytes can be done, before a token is exchanged.
 ---@param key string
 ---@param bytes integer
 ---@return any ticket
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:reserve(key, bytes) end
 
 ---A lease with fence, renew() and release(); it never waits.
 ---@param key string
 ---@param ttl number seconds
 ---@return any lease
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:lease(key, ttl) end
 
 ---Adds whole numbers to fields at once, and returns their totals.
@@ -96,8 +96,8 @@ function store:lease(key, ttl) end
 ---@param amounts { [string]: integer }
 ---@param options? { ttl?: number }
 ---@return { [string]: integer }? totals
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:add(key, amounts, options) end
 
 function store:close() end
@@ -111,23 +111,23 @@ function fleet.store.memory(options) end
 ---@param directory string
 ---@param options? { warn?: fun(text: string), clock?: function, sleep?: function }
 ---@return fleet.store? store
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.store.file(directory, options) end
 
 ---A store on a Redis server that machines share; see the page Many machines.
 ---@param options table
 ---@return fleet.store? store
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.store.redis(options) end
 
 ---A store by text: "memory", "file:/path", a path, or the address of a Redis.
 ---@param text string
 ---@param options? table
 ---@return fleet.store? store
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.store.open(text, options) end
 
 fleet.tariff = {}
@@ -157,15 +157,15 @@ function fleet.tariff.check(content, options) end
 ---@param content table as time_of_use_settings takes it, or a reply or site_info that holds it
 ---@param options? { time_zone?: string, any_currency?: boolean, stored?: boolean }
 ---@return fleet.tariff? tariff
----@return fleet.err? err with problems, normalisations and warnings
----@return fleet.kind? kind
+---@return fleet.err err with problems, normalisations and warnings
+---@return fleet.kind kind
 function fleet.tariff.new(content, options) end
 
 ---A tariff of one price.
 ---@param options table price, currency, name; any_currency, sell, utility, code, daily, time_zone
 ---@return fleet.tariff? tariff
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.tariff.flat(options) end
 
 ---A tariff from rows of times and prices, or from spot prices; the page Tariffs lists the forms. Wrong prices of a feed, such as a
@@ -173,7 +173,7 @@ function fleet.tariff.flat(options) end
 ---@param options table
 ---@return fleet.tariff? tariff
 ---@return table|fleet.err groups how prices were grouped
----@return fleet.kind? kind
+---@return fleet.kind kind
 function fleet.tariff.from_rows(options) end
 
 ---The tariff_content_v2 in a reply, a site_info or the body of a setting, and whether it was read from a site.
@@ -248,28 +248,35 @@ fleet.chart = {}
 ---@param history table what energy_history returned
 ---@param options? { ascii?: boolean }
 ---@return string?
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.chart.text(history, options) end
 
 ---The energy flow of a history as a picture: sources above the line, uses below it, in kWh per step.
 ---@param history table what energy_history returned
 ---@param options? { width?: integer, title?: string }
 ---@return string? svg
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.chart.svg(history, options) end
 
 fleet.metrics = {}
 
----What this process has counted, as Prometheus text.
----@return string
+---A registry that counts what clients do: the option `metrics` of fleet.new.
+---@return fleet.metrics.registry
 function fleet.metrics.prometheus() end
 
 ---A registry of rows { name, kind, doc, labels, buckets }.
 ---@param rows table[]
----@return table
+---@return fleet.metrics.registry
 function fleet.metrics.new(rows) end
+
+---@class fleet.metrics.registry
+local registry = {}
+
+---Its numbers as Prometheus text.
+---@return string
+function registry:text() end
 
 fleet.automation = {}
 
@@ -324,8 +331,8 @@ function automation:cost() end
 
 ---What it thinks, as data; calls no service.
 ---@return fleet.automation.status? status nil where the store fails
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function automation:status() end
 
 ---The names of the automations that there are.
@@ -342,13 +349,57 @@ function fleet.automation.is(value) end
 ---@param list table[]
 ---@param options? table
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.automation.sync_schedules(car, list, options) end
+
+---What a rehearsal found.
+---@class fleet.automation.report
+---@field zone string
+---@field from number UTC seconds
+---@field to number
+---@field kwh number charged
+---@field sun_kwh number of it, from the roof
+---@field grid_kwh number of it, from the grid
+---@field price? number paid for that; nil without prices
+---@field calls table<string, integer> by price class
+---@field usd number what the calls cost
+---@field refused integer commands that the car refused
+---@field commands { at: number, name: string, params?: table }[]
+---@field ready { at: number, level: number }[] the level at the times by which the car was to be charged
+---@field notes table[] what the automations reported
+---@field looks table[] reads of the car
+---@field samples table[] what the picture draws
+local report = {}
+
+---How many of the noted days had at least this level; and of how many.
+---@param level number
+---@return integer good
+---@return integer days
+function report:ready_days(level) end
+
+---How many commands of a name were sent, or of any.
+---@param name? string
+---@return integer
+function report:sent(name) end
+
+---The month in a few lines.
+---@return string
+function report:text() end
+
+---The month as an SVG picture.
+---@param options? { title?: string, width?: integer }
+---@return string svg
+function report:svg(options) end
+
+---Writes the picture to a file.
+---@param path string
+---@param options? { title?: string, width?: integer }
+function report:save(path, options) end
 
 ---Plays a month in a minute, in the simulator.
 ---@param options table
----@return table report
+---@return fleet.automation.report report
 function fleet.automation.rehearse(options) end
 
 ---What require("fleet.sim").new { ... } returns: a simulated service on this machine.
@@ -363,8 +414,8 @@ local sim = {}
 ---A client of this simulator: signed in, its key paired with every vehicle that its account may use.
 ---@param options? table those of fleet.new; account: the email of an account of the garage, default the first; key = false: none
 ---@return fleet.client? client
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function sim:client(options) end
 
 ---Lets simulated time pass at once.

@@ -14,15 +14,15 @@ function fleet.key.generate() end
 ---@param passphrase? string
 ---@param options? { insecure_key_mode?: boolean }
 ---@return fleet.key? key
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.key.load(path_or_pem, passphrase, options) end
 
 ---The 65 bytes of a public key as it is hosted.
 ---@param pem string
 ---@return string? bytes
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.key.public_bytes(pem) end
 
 ---A private key. It never shows its secret number.
@@ -33,8 +33,8 @@ local key = {}
 ---@param path string
 ---@param passphrase? string
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function key:save(path, passphrase) end
 
 ---@return string pem the public half, for hosting
@@ -50,8 +50,8 @@ function key:fingerprint() end
 ---@param claims table
 ---@param options? { vin?: string, app?: string }
 ---@return string? token
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function key:jws(claims, options) end
 
 ---Forgets the key; sessions made from it go on.
@@ -61,8 +61,8 @@ function key:close() end
 ---@param token string
 ---@param public_bytes string
 ---@return table? claims
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.jws_verify(token, public_bytes) end
 
 ---@class fleet.session_options
@@ -82,15 +82,15 @@ function fleet.session(options) end
 local session = {}
 
 ---@return string? bytes to send; give the answer to accept()
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function session:handshake() end
 
 ---Takes the vehicle's answer to a handshake; believed only when its tag is right.
 ---@param bytes string
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function session:accept(bytes) end
 
 ---@class fleet.sign_options
@@ -106,7 +106,7 @@ function session:accept(bytes) end
 ---@param options? fleet.sign_options
 ---@return string? bytes
 ---@return string|fleet.err id what open() says the answer belongs to
----@return fleet.kind? kind
+---@return fleet.kind kind
 function session:sign(payload, options) end
 
 ---A command as base64 text, for routable_message: fleet.command, sign and fleet.base64 in one. Raises like fleet.command.
@@ -115,7 +115,7 @@ function session:sign(payload, options) end
 ---@param options? fleet.sign_options
 ---@return string? text
 ---@return string|fleet.err id what open() says the answer belongs to
----@return fleet.kind? kind
+---@return fleet.kind kind
 function session:command(name, params, options) end
 
 ---The answer to a signed message. err.outcome says what became of the command; "refused" after a fault that asks for another
@@ -130,8 +130,8 @@ function session:open(bytes) end
 ---The state for a later process: no secret, authenticated with the private key.
 ---@param ahead? integer counters that it leaves out
 ---@return string? state
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function session:export(ahead) end
 
 ---@return boolean can_sign

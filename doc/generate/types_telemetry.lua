@@ -76,8 +76,8 @@ function vehicle:vehicle_data(options) end
 ---A receiver tied to the client: car:vehicle_data{ from = "stream" } reads from it. Without options: the receiver that is tied.
 ---@param options? fleet.telemetry.options
 ---@return fleet.telemetry? receiver
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:telemetry(options) end
 
 ---@class fleet.telemetry.output
@@ -93,8 +93,8 @@ local telemetry = {}
 ---A receiver that listens: require("fleet.telemetry").new{ … }.
 ---@param options fleet.telemetry.options
 ---@return fleet.telemetry? receiver
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function telemetry.new(options) end
 
 ---What is known of a vehicle.
@@ -109,7 +109,7 @@ function telemetry:vehicle(vin) end
 ---@param options? { timeout?: number }
 ---@return any value
 ---@return number|fleet.err at
----@return fleet.kind? kind
+---@return fleet.kind kind
 function telemetry:wait(vin, name, wanted, options) end
 
 ---An iterator over records for a task; a slow reader loses the oldest, which its member `lost` counts.
@@ -126,8 +126,8 @@ function telemetry:remarks() end
 
 ---Reads the certificate files now.
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function telemetry:reload() end
 
 ---Ends the connections and returns at once; outputs still get what was acknowledged.
@@ -136,6 +136,6 @@ function telemetry:close() end
 ---Closes, and waits until the outputs have stored what was acknowledged.
 ---@param options? { timeout?: number }
 ---@return boolean? done
----@return fleet.err? err how many were lost, or still wait
----@return fleet.kind? kind
+---@return fleet.err err how many were lost, or still wait
+---@return fleet.kind kind
 function telemetry:finish(options) end]]

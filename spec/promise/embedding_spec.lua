@@ -167,7 +167,7 @@ describe("the end of the host in mid-flight", function()
     it("does no harm: " .. name, function()
       good(busy .. [[
         local tasks = in_flight()
-        local key, pages = fleet.loop.watch(0, "r", print), client:vehicles()
+        local key, pages = fleet.loop.watch(0, "r", function() end), client:vehicles()
         print "good" ]] .. text)
     end)
   end
