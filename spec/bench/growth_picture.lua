@@ -4,8 +4,9 @@ local svg = require "fleet.chart.svg"
 
 local M = {}
 
-local width, height = 640, 360
-local left, right, top, bottom = 50, 150, 20, 40
+local width, height = 640, 420
+local left, right, top, bottom = 50, 150, 62, 58
+local title = "How the cost of one call grows with how many there are"
 local largest, ceiling = 5, 3 -- powers of ten across, times the cost at 100 upwards
 
 local function x_of(count)
@@ -17,6 +18,10 @@ local function y_of(times)
 end
 
 local function axes(out)
+  out[#out + 1] = svg.text(left, 24, "title", "start", title)
+  out[#out + 1] = svg.text(left - 40, 46, "text", "start", "Cost of one, as a multiple of its cost at 100")
+  out[#out + 1] = svg.text((left + width - right) / 2, height - 14, "text", "middle",
+    "How many there are: vehicles, requests, periods of a tariff (logarithmic)")
   for power = 0, largest do
     local x = x_of(10 ^ power)
     out[#out + 1] = svg.line(x, top, x, height - bottom, "grid")
@@ -48,6 +53,7 @@ local dark_colours = { "#6cb6f0", "#ffb066", "#81c784", "#ce93d8", "#ef9a9a", "#
 
 local function styles(list, ground, ink, faint)
   local out = { string.format(".ground { fill: %s } .text { fill: %s } .grid { stroke: %s }", ground, ink, faint),
+    string.format(".title { fill: %s; font-size: 15px; font-weight: 600 }", ink),
     string.format(".limit { stroke: %s; stroke-dasharray: 6 4; stroke-width: 2 } .limit-text { fill: %s }", ink, ink) }
   for i, colour in ipairs(list) do
     out[#out + 1] = string.format(".c%d { stroke: %s; stroke-width: 2 } .c%d-text { fill: %s }", i, colour, i, colour)
@@ -65,7 +71,7 @@ function M.draw(rows)
   for _, label in ipairs(labels) do
     out[#out + 1] = svg.text(width - right + 8, label.y + 4, label.class, "start", label.name)
   end
-  return svg.document(width, height, "Cost of one call beside many, times its cost beside 100",
+  return svg.document(width, height, title,
     styles(colours, "#ffffff", "#222222", "#dddddd"), styles(dark_colours, "#16181c", "#e6e6e6", "#3a3d42"), out)
 end
 

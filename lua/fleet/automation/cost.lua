@@ -21,15 +21,16 @@ end
 
 local order = { "data", "command", "wake", "specs", "signal", "free" }
 
---- "12 data, 3 command: 0.03 USD".
+--- "12 data, 3 command: 0.03 USD", "none".
 function M.text(calls)
   local parts = {}
   for _, class in ipairs(order) do
     if (calls[class] or 0) > 0 then parts[#parts + 1] = string.format("%d %s", calls[class], class) end
   end
+  if #parts == 0 then return "none" end
   local cents = math.floor(M.usd(calls) * 1000 + 0.5)
   local sum = string.format("%d.%03d USD", math.floor(cents / 1000), cents % 1000)
-  return (#parts > 0 and table.concat(parts, ", ") or "no calls") .. ": " .. sum
+  return table.concat(parts, ", ") .. ": " .. sum
 end
 
 --- { calls =, usd =, text = } of { class = number of calls }.

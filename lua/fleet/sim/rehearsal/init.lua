@@ -66,7 +66,7 @@ local function new_stage(given)
   local stage = {
     zone = zone, from = from, calls = {}, commands = {}, samples = {}, ready = {}, notes = {}, refused = {},
     looks = {},
-    kwh = 0, sun_kwh = 0, price = 0,
+    kwh = 0, sun_kwh = 0,
     charged = 0, measured = from, tariff = given.tariff,
   }
   local last = core.days_date(core.date_days(calendar.date(zone, from)) + given.days)

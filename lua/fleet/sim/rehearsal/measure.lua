@@ -22,6 +22,27 @@ local function price_at(stage, at)
   return own and require("fleet.sim.tariff").price(own, at + stage.zone:offset(math.floor(at))) or nil
 end
 
+-- What of the car is open or not locked, as one text; nil: nothing.
+local openings = {
+  { "window", { "fd_window", "fp_window", "rd_window", "rp_window" } }, { "door", { "df", "dr", "pf", "pr" } }, { "front trunk", { "ft" } },
+  { "trunk", { "rt" } },
+}
+
+local function open_now(stage)
+  local state, names = stage.car.sections.vehicle_state, {}
+  for _, group in ipairs(openings) do
+    local open = false
+    for _, field in ipairs(group[2]) do open = open or (tonumber(state[field]) or 0) ~= 0 end
+    if open then names[#names + 1] = group[1] end
+  end
+  return names[1] and table.concat(names, ", ") or nil
+end
+
+local function battery_level(stage)
+  local site = stage.site
+  return site and site.capacity and site.capacity > 0 and site.stored and site.stored / site.capacity * 100 or nil
+end
+
 -- The car's clock follows the place. It is set before the moment that it shows then: what would begin in an hour that is left out does not.
 local function set_clock(stage, at)
   local config, offset = stage.car.sections.vehicle_config, stage.zone:offset(math.floor(at))
@@ -42,11 +63,12 @@ function M.energy(stage)
     local sun = share_of_sun(stage, stage.measured, kwh * 3.6e6 / seconds, seconds)
     local price = price_at(stage, stage.measured)
     stage.kwh, stage.sun_kwh = stage.kwh + kwh, stage.sun_kwh + kwh * sun
-    stage.price = stage.price + kwh * (1 - sun) * (price or 0)
+    if price then stage.price = (stage.price or 0) + kwh * (1 - sun) * price end
     local charge = stage.car.sections.charge_state
     stage.samples[#stage.samples + 1] = {
       at = stage.measured, to = at, kwh = kwh, sun = sun, level = stage.car.energy_percent, price = price,
       plugged = charge.charging_state ~= "Disconnected", limit = charge.charge_limit_soc,
+      battery = battery_level(stage), open = open_now(stage),
     }
   end
   stage.measured = at

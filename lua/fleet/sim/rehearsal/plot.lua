@@ -1,5 +1,6 @@
 -- A rehearsed month as a picture: a row per day, its hours from left to right. How dear the hour is shades the row, bars
--- are charging from the roof and from the grid, marks are the commands that were sent, the level stands at the end.
+-- are charging from the roof and from the grid, marks are the commands that were sent, the level is at the end. Where no car charged, the
+-- row shows what there was instead: the level of the home battery where its reserve was set, or what of the car was open.
 
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
@@ -26,10 +27,15 @@ local function style(page, ink, faint, colors)
   return table.concat(out, "\n")
 end
 
-local light = style("#ffffff", "#1b2a2e", "#5f6f75", { grid = "#2f6db3", sun = "#e0a100", plugged = "#9fb3bb", dear = "#c2453a" })
-local dark = style("#11181b", "#e8eef0", "#93a3a9", { grid = "#5c9be0", sun = "#ffc83d", plugged = "#4d6169", dear = "#ff7a6b" })
+local light = style("#ffffff", "#1b2a2e", "#5f6f75", { grid = "#2f6db3", sun = "#e0a100", plugged = "#9fb3bb", dear = "#c2453a",
+  battery = "#3d9a63", open = "#c46210" })
+local dark = style("#11181b", "#e8eef0", "#93a3a9", { grid = "#5c9be0", sun = "#ffc83d", plugged = "#4d6169", dear = "#ff7a6b",
+  battery = "#57c182", open = "#ff9d3c" })
 
-local classes = { grid = "from the grid", sun = "from the roof", plugged = "plugged in, waiting" }
+local classes = {
+  grid = "from the grid", sun = "from the roof", plugged = "plugged in, waiting", battery = "home battery: a full row is 100 %",
+  open = "a window, door or trunk is open",
+}
 
 -- ---- samples to stretches ----
 
@@ -70,6 +76,7 @@ local function by_day(report)
     local list = day_at(s.at).samples
     list[#list + 1] = {
       hour = hour(s.at), length = (s.to - s.at) / 3600, kwh = s.kwh, sun = s.sun, plugged = s.plugged, price = s.price, level = s.level,
+      battery = s.battery, open = s.open,
     }
   end
   for _, command in ipairs(report.commands) do
@@ -107,11 +114,39 @@ local function shade_of(f)
   end
 end
 
+-- The level of the home battery in steps, so that neighbouring samples are one shape.
+local BATTERY_STEP = 4 -- percent
+
+local function battery_of(s)
+  return s.battery and math.floor(s.battery / BATTERY_STEP + 0.5) or nil
+end
+
+local function draw_battery(out, f, y, day)
+  for _, s in ipairs(stretches(day.samples, battery_of)) do
+    local height = (ROW - 2) * s.what * BATTERY_STEP / 100
+    if height > 0 then out[#out + 1] = svg.rect(f.x(s.from), y + ROW - 1 - height, f.x(s.to) - f.x(s.from), height, "battery") end
+  end
+end
+
+-- The bar, and at the end of the row what it was.
+local function draw_open(out, f, y, day)
+  local names = {}
+  for _, s in ipairs(stretches(day.samples, function(sample) return sample.open end)) do
+    out[#out + 1] = svg.rect(f.x(s.from), y + 3, f.x(s.to) - f.x(s.from), 9, "open")
+    names[#names + 1] = names[#names] ~= s.what and s.what or nil
+  end
+  if names[1] then
+    out[#out + 1] = svg.text(f.width - RIGHT + 8, y + 11, "faint", "start", table.concat(names, ", "))
+  end
+end
+
 local function draw_day(out, f, i, day)
   local y = TOP + (i - 1) * ROW
   for _, s in ipairs(stretches(day.samples, shade_of(f))) do
     out[#out + 1] = svg.rect(f.x(s.from), y, f.x(s.to) - f.x(s.from), ROW, "dear" .. s.what)
   end
+  if f.shows_battery then draw_battery(out, f, y, day) end
+  if f.shows_open then draw_open(out, f, y, day) end
   for _, s in ipairs(stretches(day.samples, class_of)) do
     local thin = s.what == "plugged"
     out[#out + 1] = svg.rect(f.x(s.from), y + (thin and 6.5 or 3), f.x(s.to) - f.x(s.from), thin and 2 or 9, s.what)
@@ -137,7 +172,8 @@ local function draw_legend(out, f, report)
     out[#out + 1] = svg.text(x + 18, y + 10, "ink", "start", text)
     x = x + 34 + #text * 6.7
   end
-  for _, class in ipairs { "sun", "grid", "plugged" } do
+  seen.battery, seen.open = f.shows_battery, f.shows_open
+  for _, class in ipairs { "sun", "grid", "plugged", "battery", "open" } do
     local thin = class == "plugged"
     if seen[class] then entry(svg.rect(x, y + (thin and 4 or 0), 12, thin and 3 or 12, class), classes[class]) end
   end
@@ -148,11 +184,14 @@ local function draw_legend(out, f, report)
 end
 
 local function totals(report)
-  local parts = { "calls: " .. cost.text(report.calls) }
+  local parts = {}
   if report.kwh > 0 then
-    table.insert(parts, 1, string.format("%s kWh charged, %s from the roof; %s paid for %s kWh from the grid", fixed(report.kwh, 1),
-      fixed(report.sun_kwh, 1), fixed(report.price, 2), fixed(report.grid_kwh, 1)))
+    parts[1] = string.format("%s kWh charged, %s from the roof", fixed(report.kwh, 1), fixed(report.sun_kwh, 1))
+    local bought = fixed(report.grid_kwh, 1) .. " kWh from the grid"
+    parts[2] = report.price and fixed(report.price, 2) .. " paid for " .. bought or bought
   end
+  local calls = cost.text(report.calls)
+  parts[#parts + 1] = calls == "none" and "no billed calls" or "calls: " .. calls
   return table.concat(parts, "; ")
 end
 
@@ -161,6 +200,10 @@ function M.svg(report, options)
   local width, days = options.width or WIDTH, by_day(report)
   local low, high = price_range(report)
   local f = { width = width, bottom = TOP + #days * ROW, low = low, high = high }
+  for _, s in ipairs(report.kwh == 0 and report.samples or {}) do
+    f.shows_battery = f.shows_battery or s.battery ~= nil and report:sent "backup" > 0
+    f.shows_open = f.shows_open or s.open ~= nil
+  end
   function f.x(hour)
     return LEFT + math.min(hour, 24) / 24 * (width - LEFT - RIGHT)
   end

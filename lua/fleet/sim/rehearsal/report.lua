@@ -32,7 +32,7 @@ function M:text()
   local lines = { string.format("%s to %s", calendar.date(self.zone, self.from), calendar.date(self.zone, self.to - 1)) }
   if self.kwh > 0 then
     lines[2] = string.format("charged     %s kWh, of which %s from the roof", fixed(self.kwh, 1), fixed(self.sun_kwh, 1))
-    lines[3] = string.format("paid        %s for %s kWh from the grid", fixed(self.price, 2), fixed(self.grid_kwh, 1))
+    lines[3] = self.price and string.format("paid        %s for %s kWh from the grid", fixed(self.price, 2), fixed(self.grid_kwh, 1))
   end
   lines[#lines + 1] = "calls       " .. cost.text(self.calls)
   return table.concat(lines, "\n") .. "\n"
