@@ -46,6 +46,7 @@
 ---@field status? integer HTTP status
 ---@field reason? string the service's or the vehicle's word
 ---@field fault? integer number of a protocol fault
+---@field resynced? boolean of session:open: the session has taken a new epoch or counter, so that signing again may succeed
 ---@field retry_after? number seconds
 ---@field scope? string the scope that the call needs, the lesser one where two would do
 ---@field vin? string
@@ -158,8 +159,8 @@ function client:vehicles(params, options) end
 ---The record of one vehicle with its state; never wakes it and does not keep it awake.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:info(options) end
 
 ---@class fleet.params.vehicle_data
@@ -169,15 +170,15 @@ function vehicle:info(options) end
 ---@param params? fleet.params.vehicle_data
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:vehicle_data(params, options) end
 
 ---All drivers who may use the vehicle.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:drivers(options) end
 
 ---@class fleet.params.remove_driver
@@ -187,8 +188,8 @@ function vehicle:drivers(options) end
 ---@param params? fleet.params.remove_driver
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remove_driver(params, options) end
 
 ---@class fleet.params.fleet_status
@@ -198,8 +199,8 @@ function vehicle:remove_driver(params, options) end
 ---@param params fleet.params.fleet_status|string[]
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:fleet_status(params, options) end
 
 ---@class fleet.params.create_fleet_telemetry_config
@@ -211,22 +212,22 @@ function client:fleet_status(params, options) end
 ---@param params fleet.params.create_fleet_telemetry_config
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:create_fleet_telemetry_config(params, options) end
 
 ---The telemetry configuration, with synced and limit_reached.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:fleet_telemetry_config(options) end
 
 ---Removes the telemetry configuration; with a partner token that of any vehicle.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:delete_fleet_telemetry_config(options) end
 
 ---@class fleet.params.create_fleet_telemetry_config_jws
@@ -237,22 +238,22 @@ function vehicle:delete_fleet_telemetry_config(options) end
 ---@param params fleet.params.create_fleet_telemetry_config_jws
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:create_fleet_telemetry_config_jws(params, options) end
 
 ---Telemetry errors that the vehicle reported after it received its configuration.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:fleet_telemetry_errors(options) end
 
 ---Whether mobile access is switched on in the vehicle.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:mobile_enabled(options) end
 
 ---@class fleet.params.nearby_charging_sites
@@ -264,15 +265,15 @@ function vehicle:mobile_enabled(options) end
 ---@param params? fleet.params.nearby_charging_sites
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:nearby_charging_sites(params, options) end
 
 ---The state of a service visit.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:service_data(options) end
 
 ---@class fleet.params.invitations
@@ -289,8 +290,8 @@ function vehicle:invitations(params, options) end
 ---Creates a link that gives one person access for driving: single use, valid for 24 hours.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:create_invitation(options) end
 
 ---@class fleet.params.redeem_invitation
@@ -300,16 +301,16 @@ function vehicle:create_invitation(options) end
 ---@param params fleet.params.redeem_invitation
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:redeem_invitation(params, options) end
 
 ---Makes the link of an invitation invalid.
 ---@param id string|integer the invitation
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:revoke_invitation(id, options) end
 
 ---@class fleet.params.signed_command
@@ -319,22 +320,22 @@ function vehicle:revoke_invitation(id, options) end
 ---@param params fleet.params.signed_command|string
 ---@param options? fleet.call_options
 ---@return string? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:signed_command(params, options) end
 
 ---Specifications as sold and the present estimate of the battery, of any vehicle. 0.10 dollars each.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:specs(options) end
 
 ---Alerts that the vehicle raised recently.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:recent_alerts(options) end
 
 ---@class fleet.params.release_notes
@@ -345,22 +346,22 @@ function vehicle:recent_alerts(options) end
 ---@param params? fleet.params.release_notes
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:release_notes(params, options) end
 
 ---Asks a sleeping vehicle to wake and returns at once; state tells when it is online, after 10 to 60 s.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:wake_up(options) end
 
 ---Vehicles and energy sites of the account in one list; without the scope energy_device_data it has no energy sites.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:products(options) end
 
 ---@class fleet.params.backup
@@ -370,8 +371,8 @@ function client:products(options) end
 ---@param params fleet.params.backup
 ---@param options? fleet.call_options
 ---@return fleet.setting? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:backup(params, options) end
 
 ---@class fleet.params.backup_history
@@ -386,8 +387,8 @@ function site:backup(params, options) end
 ---@param params? fleet.params.backup_history
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:backup_history(params, options) end
 
 ---@class fleet.params.energy_history
@@ -402,8 +403,8 @@ function site:backup_history(params, options) end
 ---@param params? fleet.params.energy_history
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:energy_history(params, options) end
 
 ---@class fleet.params.charge_history
@@ -417,8 +418,8 @@ function site:energy_history(params, options) end
 ---@param params? fleet.params.charge_history
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:charge_history(params, options) end
 
 ---@class fleet.params.grid_import_export
@@ -429,15 +430,15 @@ function site:charge_history(params, options) end
 ---@param params? fleet.params.grid_import_export
 ---@param options? fleet.call_options
 ---@return fleet.setting? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:grid_import_export(params, options) end
 
 ---Present power in W, energy in Wh, grid and storm state. battery_power above 0 discharges, grid_power above 0 imports.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:live_status(options) end
 
 ---@class fleet.params.off_grid_vehicle_charging_reserve
@@ -447,8 +448,8 @@ function site:live_status(options) end
 ---@param params fleet.params.off_grid_vehicle_charging_reserve
 ---@param options? fleet.call_options
 ---@return fleet.setting? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:off_grid_vehicle_charging_reserve(params, options) end
 
 ---@class fleet.params.operation
@@ -458,15 +459,15 @@ function site:off_grid_vehicle_charging_reserve(params, options) end
 ---@param params fleet.params.operation
 ---@param options? fleet.call_options
 ---@return fleet.setting? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:operation(params, options) end
 
 ---What the site consists of, can do and is set to, with its tariff.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:site_info(options) end
 
 ---@class fleet.params.storm_mode
@@ -476,8 +477,8 @@ function site:site_info(options) end
 ---@param params fleet.params.storm_mode
 ---@param options? fleet.call_options
 ---@return fleet.setting? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:storm_mode(params, options) end
 
 ---@class fleet.params.time_of_use_settings
@@ -487,8 +488,8 @@ function site:storm_mode(params, options) end
 ---@param params fleet.params.time_of_use_settings|table
 ---@param options? fleet.call_options
 ---@return fleet.setting? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function site:time_of_use_settings(params, options) end
 
 ---@class fleet.params.partner_register
@@ -498,8 +499,8 @@ function site:time_of_use_settings(params, options) end
 ---@param params fleet.params.partner_register
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function partner:register(params, options) end
 
 ---@class fleet.params.partner_public_key
@@ -509,122 +510,122 @@ function partner:register(params, options) end
 ---@param params fleet.params.partner_public_key
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function partner:public_key(params, options) end
 
 ---Recent telemetry errors of all vehicles.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function partner:fleet_telemetry_errors(options) end
 
 ---The vehicles that reported telemetry errors.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function partner:fleet_telemetry_error_vins(options) end
 
 ---A summary of the account.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function user:me(options) end
 
 ---Active orders.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function user:orders(options) end
 
 ---The region of the account and the base address that fits.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function user:region(options) end
 
 ---Features that are switched on for the account.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function user:feature_config(options) end
 
 ---The backup key of the account.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function user:backup_key(options) end
 
 ---The notifications that the account has subscribed to.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function user:subscriptions(options) end
 
 ---Subscribes to notifications. The body is not published and sent as given.
 ---@param params table
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function user:set_subscriptions(params, options) end
 
 ---The vehicles whose notifications the account has subscribed to.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function user:vehicle_subscriptions(options) end
 
 ---Subscribes to notifications of vehicles. The body is not published and sent as given.
 ---@param params table
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function user:set_vehicle_subscriptions(params, options) end
 
 ---Subscriptions that the vehicle may have.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:subscriptions_eligibility(options) end
 
 ---Upgrades that the vehicle may have.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:upgrades_eligibility(options) end
 
 ---The option codes of the vehicle.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:options(options) end
 
 ---Active, coming and expired warranties.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:warranty(options) end
 
 ---The roles of a vehicle in a business account.
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:roles(options) end
 
 ---@class fleet.params.payer
@@ -636,16 +637,16 @@ function vehicle:roles(options) end
 ---@param params fleet.params.payer
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:payer(params, options) end
 
 ---Prices of a model in a market. The members of the request are not published; the table is sent as given.
 ---@param params table
 ---@param options? fleet.call_options
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:pricing(params, options) end
 
 ---@class fleet.params.charging_history
@@ -673,8 +674,8 @@ function charging:history(params, options) end
 ---@param params? fleet.params.charging_invoice
 ---@param options? fleet.call_options
 ---@return string? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function charging:invoice(id, params, options) end
 
 ---@class fleet.params.charging_sessions
@@ -694,15 +695,15 @@ function charging:sessions(params, options) end
 ---Locks the doors.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:door_lock(options) end
 
 ---Unlocks the doors.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:door_unlock(options) end
 
 ---@class fleet.params.actuate_trunk
@@ -712,8 +713,8 @@ function vehicle:door_unlock(options) end
 ---@param params fleet.params.actuate_trunk
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:actuate_trunk(params, options) end
 
 ---@class fleet.params.open_trunk
@@ -723,8 +724,8 @@ function vehicle:actuate_trunk(params, options) end
 ---@param params fleet.params.open_trunk
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:open_trunk(params, options) end
 
 ---@class fleet.params.close_trunk
@@ -734,29 +735,29 @@ function vehicle:open_trunk(params, options) end
 ---@param params fleet.params.close_trunk
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:close_trunk(params, options) end
 
 ---Opens the tonneau cover.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:open_tonneau(options) end
 
 ---Closes the tonneau cover.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:close_tonneau(options) end
 
 ---Stops the tonneau cover.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:stop_tonneau(options) end
 
 ---@class fleet.params.window_control
@@ -768,8 +769,8 @@ function vehicle:stop_tonneau(options) end
 ---@param params fleet.params.window_control
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:window_control(params, options) end
 
 ---@class fleet.params.sun_roof_control
@@ -779,15 +780,15 @@ function vehicle:window_control(params, options) end
 ---@param params fleet.params.sun_roof_control
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:sun_roof_control(params, options) end
 
 ---Allows driving without a key for two minutes. Needs keyless driving enabled.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remote_start_drive(options) end
 
 ---@class fleet.params.trigger_homelink
@@ -799,22 +800,22 @@ function vehicle:remote_start_drive(options) end
 ---@param params fleet.params.trigger_homelink
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:trigger_homelink(params, options) end
 
 ---Flashes the lights. Needs park.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:flash_lights(options) end
 
 ---Sounds the horn twice. Needs park.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:honk_horn(options) end
 
 ---@class fleet.params.remote_boombox
@@ -824,50 +825,50 @@ function vehicle:honk_horn(options) end
 ---@param params fleet.params.remote_boombox
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remote_boombox(params, options) end
 
 ---Starts charging.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:charge_start(options) end
 
 ---Stops charging.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:charge_stop(options) end
 
 ---Sets the charge limit to the standard.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:charge_standard(options) end
 
 ---Sets the charge limit to the maximum.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:charge_max_range(options) end
 
 ---Opens the charge port door or releases the cable.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:charge_port_door_open(options) end
 
 ---Closes the charge port door.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:charge_port_door_close(options) end
 
 ---@class fleet.params.set_charge_limit
@@ -877,8 +878,8 @@ function vehicle:charge_port_door_close(options) end
 ---@param params fleet.params.set_charge_limit
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_charge_limit(params, options) end
 
 ---@class fleet.params.set_charging_amps
@@ -888,8 +889,8 @@ function vehicle:set_charge_limit(params, options) end
 ---@param params fleet.params.set_charging_amps
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_charging_amps(params, options) end
 
 ---@class fleet.params.set_scheduled_charging
@@ -900,8 +901,8 @@ function vehicle:set_charging_amps(params, options) end
 ---@param params fleet.params.set_scheduled_charging
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_scheduled_charging(params, options) end
 
 ---@class fleet.params.set_scheduled_departure
@@ -917,8 +918,8 @@ function vehicle:set_scheduled_charging(params, options) end
 ---@param params fleet.params.set_scheduled_departure
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_scheduled_departure(params, options) end
 
 ---@class fleet.params.add_charge_schedule
@@ -938,8 +939,8 @@ function vehicle:set_scheduled_departure(params, options) end
 ---@param params fleet.params.add_charge_schedule
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:add_charge_schedule(params, options) end
 
 ---@class fleet.params.remove_charge_schedule
@@ -949,8 +950,8 @@ function vehicle:add_charge_schedule(params, options) end
 ---@param params fleet.params.remove_charge_schedule
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remove_charge_schedule(params, options) end
 
 ---@class fleet.params.batch_remove_charge_schedules
@@ -962,32 +963,32 @@ function vehicle:remove_charge_schedule(params, options) end
 ---@param params? fleet.params.batch_remove_charge_schedules
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:batch_remove_charge_schedules(params, options) end
 
 ---Managed charging of fleets: the current in amperes. The body is not published and sent as given.
 ---@param params table
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_managed_charge_current_request(params, options) end
 
 ---Managed charging of fleets: where it applies. The body is not published and sent as given.
 ---@param params table
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_managed_charger_location(params, options) end
 
 ---Managed charging of fleets: when it starts. The body is not published and sent as given.
 ---@param params table
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_managed_scheduled_charging_time(params, options) end
 
 ---@class fleet.params.auto_conditioning_start
@@ -997,15 +998,15 @@ function vehicle:set_managed_scheduled_charging_time(params, options) end
 ---@param params? fleet.params.auto_conditioning_start
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:auto_conditioning_start(params, options) end
 
 ---Stops conditioning the cabin.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:auto_conditioning_stop(options) end
 
 ---@class fleet.params.set_temps
@@ -1016,8 +1017,8 @@ function vehicle:auto_conditioning_stop(options) end
 ---@param params? fleet.params.set_temps
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_temps(params, options) end
 
 ---@class fleet.params.set_preconditioning_max
@@ -1028,8 +1029,8 @@ function vehicle:set_temps(params, options) end
 ---@param params fleet.params.set_preconditioning_max
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_preconditioning_max(params, options) end
 
 ---@class fleet.params.set_climate_keeper_mode
@@ -1040,8 +1041,8 @@ function vehicle:set_preconditioning_max(params, options) end
 ---@param params fleet.params.set_climate_keeper_mode
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_climate_keeper_mode(params, options) end
 
 ---@class fleet.params.set_bioweapon_mode
@@ -1052,8 +1053,8 @@ function vehicle:set_climate_keeper_mode(params, options) end
 ---@param params fleet.params.set_bioweapon_mode
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_bioweapon_mode(params, options) end
 
 ---@class fleet.params.set_cabin_overheat_protection
@@ -1064,8 +1065,8 @@ function vehicle:set_bioweapon_mode(params, options) end
 ---@param params fleet.params.set_cabin_overheat_protection
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_cabin_overheat_protection(params, options) end
 
 ---@class fleet.params.set_cop_temp
@@ -1075,8 +1076,8 @@ function vehicle:set_cabin_overheat_protection(params, options) end
 ---@param params fleet.params.set_cop_temp
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_cop_temp(params, options) end
 
 ---@class fleet.params.remote_seat_heater_request
@@ -1087,8 +1088,8 @@ function vehicle:set_cop_temp(params, options) end
 ---@param params fleet.params.remote_seat_heater_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remote_seat_heater_request(params, options) end
 
 ---@class fleet.params.remote_seat_cooler_request
@@ -1099,8 +1100,8 @@ function vehicle:remote_seat_heater_request(params, options) end
 ---@param params fleet.params.remote_seat_cooler_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remote_seat_cooler_request(params, options) end
 
 ---@class fleet.params.remote_auto_seat_climate_request
@@ -1111,8 +1112,8 @@ function vehicle:remote_seat_cooler_request(params, options) end
 ---@param params fleet.params.remote_auto_seat_climate_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remote_auto_seat_climate_request(params, options) end
 
 ---@class fleet.params.remote_steering_wheel_heater_request
@@ -1122,8 +1123,8 @@ function vehicle:remote_auto_seat_climate_request(params, options) end
 ---@param params fleet.params.remote_steering_wheel_heater_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remote_steering_wheel_heater_request(params, options) end
 
 ---@class fleet.params.remote_steering_wheel_heat_level_request
@@ -1133,8 +1134,8 @@ function vehicle:remote_steering_wheel_heater_request(params, options) end
 ---@param params fleet.params.remote_steering_wheel_heat_level_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remote_steering_wheel_heat_level_request(params, options) end
 
 ---@class fleet.params.remote_auto_steering_wheel_heat_climate_request
@@ -1144,8 +1145,8 @@ function vehicle:remote_steering_wheel_heat_level_request(params, options) end
 ---@param params fleet.params.remote_auto_steering_wheel_heat_climate_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remote_auto_steering_wheel_heat_climate_request(params, options) end
 
 ---@class fleet.params.add_precondition_schedule
@@ -1162,8 +1163,8 @@ function vehicle:remote_auto_steering_wheel_heat_climate_request(params, options
 ---@param params fleet.params.add_precondition_schedule
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:add_precondition_schedule(params, options) end
 
 ---@class fleet.params.remove_precondition_schedule
@@ -1173,8 +1174,8 @@ function vehicle:add_precondition_schedule(params, options) end
 ---@param params fleet.params.remove_precondition_schedule
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remove_precondition_schedule(params, options) end
 
 ---@class fleet.params.batch_remove_precondition_schedules
@@ -1186,8 +1187,8 @@ function vehicle:remove_precondition_schedule(params, options) end
 ---@param params? fleet.params.batch_remove_precondition_schedules
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:batch_remove_precondition_schedules(params, options) end
 
 ---@class fleet.params.adjust_volume
@@ -1197,57 +1198,57 @@ function vehicle:batch_remove_precondition_schedules(params, options) end
 ---@param params fleet.params.adjust_volume
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:adjust_volume(params, options) end
 
 ---One step louder.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:media_volume_up(options) end
 
 ---One step quieter.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:media_volume_down(options) end
 
 ---Plays or pauses.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:media_toggle_playback(options) end
 
 ---Skips to the next track.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:media_next_track(options) end
 
 ---Goes back a track.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:media_prev_track(options) end
 
 ---Skips to the next favourite.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:media_next_fav(options) end
 
 ---Goes back a favourite.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:media_prev_fav(options) end
 
 ---@class fleet.params.navigation_request
@@ -1260,8 +1261,8 @@ function vehicle:media_prev_fav(options) end
 ---@param params fleet.params.navigation_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:navigation_request(params, options) end
 
 ---@class fleet.params.navigation_gps_request
@@ -1273,8 +1274,8 @@ function vehicle:navigation_request(params, options) end
 ---@param params fleet.params.navigation_gps_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:navigation_gps_request(params, options) end
 
 ---@class fleet.params.navigation_sc_request
@@ -1285,8 +1286,8 @@ function vehicle:navigation_gps_request(params, options) end
 ---@param params fleet.params.navigation_sc_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:navigation_sc_request(params, options) end
 
 ---@class fleet.params.navigation_waypoints_request
@@ -1296,8 +1297,8 @@ function vehicle:navigation_sc_request(params, options) end
 ---@param params fleet.params.navigation_waypoints_request
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:navigation_waypoints_request(params, options) end
 
 ---@class fleet.params.upcoming_calendar_entries
@@ -1307,8 +1308,8 @@ function vehicle:navigation_waypoints_request(params, options) end
 ---@param params fleet.params.upcoming_calendar_entries
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:upcoming_calendar_entries(params, options) end
 
 ---@class fleet.params.take_drivenote
@@ -1318,8 +1319,8 @@ function vehicle:upcoming_calendar_entries(params, options) end
 ---@param params fleet.params.take_drivenote
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:take_drivenote(params, options) end
 
 ---@class fleet.params.schedule_software_update
@@ -1329,15 +1330,15 @@ function vehicle:take_drivenote(params, options) end
 ---@param params fleet.params.schedule_software_update
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:schedule_software_update(params, options) end
 
 ---Cancels an update whose installation has not begun.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:cancel_software_update(options) end
 
 ---@class fleet.params.set_low_power_mode
@@ -1347,8 +1348,8 @@ function vehicle:cancel_software_update(options) end
 ---@param params fleet.params.set_low_power_mode
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_low_power_mode(params, options) end
 
 ---@class fleet.params.keep_accessory_power_mode
@@ -1358,8 +1359,8 @@ function vehicle:set_low_power_mode(params, options) end
 ---@param params fleet.params.keep_accessory_power_mode
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:keep_accessory_power_mode(params, options) end
 
 ---@class fleet.params.set_sentry_mode
@@ -1369,8 +1370,8 @@ function vehicle:keep_accessory_power_mode(params, options) end
 ---@param params fleet.params.set_sentry_mode
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_sentry_mode(params, options) end
 
 ---@class fleet.params.set_valet_mode
@@ -1381,15 +1382,15 @@ function vehicle:set_sentry_mode(params, options) end
 ---@param params fleet.params.set_valet_mode
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_valet_mode(params, options) end
 
 ---Forgets the PIN of Valet Mode, which must be off.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:reset_valet_pin(options) end
 
 ---@class fleet.params.set_pin_to_drive
@@ -1400,22 +1401,22 @@ function vehicle:reset_valet_pin(options) end
 ---@param params fleet.params.set_pin_to_drive
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_pin_to_drive(params, options) end
 
 ---Forgets the PIN of PIN to Drive, which must not be active.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:reset_pin_to_drive_pin(options) end
 
 ---Switches PIN to Drive off and forgets its PIN.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:clear_pin_to_drive_admin(options) end
 
 ---@class fleet.params.speed_limit_activate
@@ -1425,8 +1426,8 @@ function vehicle:clear_pin_to_drive_admin(options) end
 ---@param params fleet.params.speed_limit_activate
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:speed_limit_activate(params, options) end
 
 ---@class fleet.params.speed_limit_deactivate
@@ -1436,8 +1437,8 @@ function vehicle:speed_limit_activate(params, options) end
 ---@param params fleet.params.speed_limit_deactivate
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:speed_limit_deactivate(params, options) end
 
 ---@class fleet.params.speed_limit_set_limit
@@ -1447,8 +1448,8 @@ function vehicle:speed_limit_deactivate(params, options) end
 ---@param params fleet.params.speed_limit_set_limit
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:speed_limit_set_limit(params, options) end
 
 ---@class fleet.params.speed_limit_clear_pin
@@ -1458,15 +1459,15 @@ function vehicle:speed_limit_set_limit(params, options) end
 ---@param params fleet.params.speed_limit_clear_pin
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:speed_limit_clear_pin(params, options) end
 
 ---Switches Speed Limit Mode off and forgets its PIN, without knowing it.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:speed_limit_clear_pin_admin(options) end
 
 ---@class fleet.params.parental_controls_activate
@@ -1476,8 +1477,8 @@ function vehicle:speed_limit_clear_pin_admin(options) end
 ---@param params fleet.params.parental_controls_activate
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:parental_controls_activate(params, options) end
 
 ---@class fleet.params.parental_controls_deactivate
@@ -1487,8 +1488,8 @@ function vehicle:parental_controls_activate(params, options) end
 ---@param params fleet.params.parental_controls_deactivate
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:parental_controls_deactivate(params, options) end
 
 ---@class fleet.params.parental_controls_clear_pin
@@ -1498,15 +1499,15 @@ function vehicle:parental_controls_deactivate(params, options) end
 ---@param params fleet.params.parental_controls_clear_pin
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:parental_controls_clear_pin(params, options) end
 
 ---Forgets the PIN of Parental Controls, without knowing it.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:parental_controls_clear_pin_admin(options) end
 
 ---@class fleet.params.parental_controls_enable_setting
@@ -1517,8 +1518,8 @@ function vehicle:parental_controls_clear_pin_admin(options) end
 ---@param params fleet.params.parental_controls_enable_setting
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:parental_controls_enable_setting(params, options) end
 
 ---@class fleet.params.parental_controls_set_speed_limit
@@ -1528,8 +1529,8 @@ function vehicle:parental_controls_enable_setting(params, options) end
 ---@param params fleet.params.parental_controls_set_speed_limit
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:parental_controls_set_speed_limit(params, options) end
 
 ---@class fleet.params.guest_mode
@@ -1539,15 +1540,15 @@ function vehicle:parental_controls_set_speed_limit(params, options) end
 ---@param params fleet.params.guest_mode
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:guest_mode(params, options) end
 
 ---Erases the user's data in the vehicle. Needs park and Guest Mode.
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:erase_user_data(options) end
 
 ---@class fleet.params.add_key
@@ -1559,8 +1560,8 @@ function vehicle:erase_user_data(options) end
 ---@param params fleet.params.add_key
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:add_key(params, options) end
 
 ---@class fleet.params.remove_key
@@ -1570,8 +1571,8 @@ function vehicle:add_key(params, options) end
 ---@param params fleet.params.remove_key
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:remove_key(params, options) end
 
 ---@class fleet.params.set_vehicle_name
@@ -1581,8 +1582,8 @@ function vehicle:remove_key(params, options) end
 ---@param params fleet.params.set_vehicle_name
 ---@param options? fleet.call_options
 ---@return fleet.changed? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:set_vehicle_name(params, options) end
 
 ---What a command did. changed is false when the wanted state held already.
@@ -1628,8 +1629,8 @@ function fleet.new(options) end
 ---A client from a JSON file of options and the variables FLEET_..., which come before it.
 ---@param path? string
 ---@return fleet.client? client
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.from_config(path) end
 
 ---The same client or handle, whose calls raise err in place of returning it.
@@ -1682,8 +1683,8 @@ function fleet.reasons() end
 ---@param params? table
 ---@param options? { unpublished?: boolean }
 ---@return { domain: string, payload: string }? command
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.command(name, params, options) end
 
 ---@param domain string
@@ -1732,37 +1733,37 @@ function client:authorize_url(options) end
 ---@param callback string the address that the browser came back with, or a bare code
 ---@param pending table
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:authorize(callback, pending) end
 
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:refresh() end
 
 ---@param options? table
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:partner_login(options) end
 
 ---@param options table
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:business_login(options) end
 
 ---What the stored token says about itself; hints, not verified.
 ---@return table? info
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:token_info() end
 
 ---Refreshes a pair older than 30 days.
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:keep_alive() end
 
 ---@param options? table
@@ -1776,15 +1777,15 @@ function client:add_scopes_url(options) end
 
 ---Which scopes are asked for by default, and which were granted; granted and missing are absent where no token tells.
 ---@return { asked: string[], granted?: string[], missing?: string[] }? scopes
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:scopes() end
 
 ---Removes the account's tokens from the store and from memory: of all kinds, or of one.
 ---@param options? { auth?: "user"|"partner"|"business" }
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:logout(options) end
 
 ---Calls a path of the service, also one that has no row.
@@ -1793,8 +1794,8 @@ function client:logout(options) end
 ---@param body? table|string
 ---@param options? fleet.call_options
 ---@return any value
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:request(method, path, body, options) end
 
 ---@param options? { domain?: string, vin?: string }
@@ -1803,8 +1804,8 @@ function client:pairing_url(options) end
 
 ---Finds the region in which the account lives, and uses it from now on.
 ---@return { region: string?, base_url: string }? found
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:discover_region() end
 
 ---Compares the application's key here, hosted and registered.
@@ -1815,8 +1816,8 @@ function partner:check(options) end
 ---What the account has spent, as its store counted it.
 ---@param options? { month?: string, vehicle?: string|fleet.vehicle }
 ---@return fleet.cost? cost
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:cost(options) end
 
 ---Ends the client; may be called again.
@@ -1825,30 +1826,30 @@ function client:close() end
 ---Wakes the vehicle and waits until it is online.
 ---@param options? { timeout?: number }
 ---@return boolean? online
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:wake(options) end
 
 ---Whether a write of unknown outcome was done: one billed read, never waking.
 ---@param err fleet.err
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:settle(err) end
 
 ---Vehicle data over the signed protocol.
 ---@param sections string[]
 ---@return table? data
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:signed_data(sections) end
 
 ---Waits until the vehicle has taken its telemetry configuration over: 1800 seconds, some 35 priced reads. Ends at once with
 ---"refused" or "limit_exceeded" where the vehicle holds no configuration of this application, or can hold none.
 ---@param options? { timeout?: number }
 ---@return table? config
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function vehicle:wait_telemetry_synced(options) end
 
 ---Where the car stands and how old that position is, by one live look.
@@ -1930,31 +1931,31 @@ function store:get(key) end
 ---@param value string
 ---@param options? { generation?: integer, durable?: boolean, ttl?: number, ticket?: any, lease?: any }
 ---@return integer? generation
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:put(key, value, options) end
 
 ---@param key string
 ---@param generation? integer
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:delete(key, generation) end
 
 ---Proves that a write of so many bytes can be done, before a token is exchanged.
 ---@param key string
 ---@param bytes integer
 ---@return any ticket
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:reserve(key, bytes) end
 
 ---A lease with fence, renew() and release(); it never waits.
 ---@param key string
 ---@param ttl number seconds
 ---@return any lease
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:lease(key, ttl) end
 
 ---Adds whole numbers to fields at once, and returns their totals.
@@ -1962,8 +1963,8 @@ function store:lease(key, ttl) end
 ---@param amounts { [string]: integer }
 ---@param options? { ttl?: number }
 ---@return { [string]: integer }? totals
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function store:add(key, amounts, options) end
 
 function store:close() end
@@ -1977,23 +1978,23 @@ function fleet.store.memory(options) end
 ---@param directory string
 ---@param options? { warn?: fun(text: string), clock?: function, sleep?: function }
 ---@return fleet.store? store
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.store.file(directory, options) end
 
 ---A store on a Redis server that machines share; see the page Many machines.
 ---@param options table
 ---@return fleet.store? store
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.store.redis(options) end
 
 ---A store by text: "memory", "file:/path", a path, or the address of a Redis.
 ---@param text string
 ---@param options? table
 ---@return fleet.store? store
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.store.open(text, options) end
 
 fleet.tariff = {}
@@ -2023,15 +2024,15 @@ function fleet.tariff.check(content, options) end
 ---@param content table as time_of_use_settings takes it, or a reply or site_info that holds it
 ---@param options? { time_zone?: string, any_currency?: boolean, stored?: boolean }
 ---@return fleet.tariff? tariff
----@return fleet.err? err with problems, normalisations and warnings
----@return fleet.kind? kind
+---@return fleet.err err with problems, normalisations and warnings
+---@return fleet.kind kind
 function fleet.tariff.new(content, options) end
 
 ---A tariff of one price.
 ---@param options table price, currency, name; any_currency, sell, utility, code, daily, time_zone
 ---@return fleet.tariff? tariff
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.tariff.flat(options) end
 
 ---A tariff from rows of times and prices, or from spot prices; the page Tariffs lists the forms. Wrong prices of a feed, such as a
@@ -2039,7 +2040,7 @@ function fleet.tariff.flat(options) end
 ---@param options table
 ---@return fleet.tariff? tariff
 ---@return table|fleet.err groups how prices were grouped
----@return fleet.kind? kind
+---@return fleet.kind kind
 function fleet.tariff.from_rows(options) end
 
 ---The tariff_content_v2 in a reply, a site_info or the body of a setting, and whether it was read from a site.
@@ -2114,28 +2115,35 @@ fleet.chart = {}
 ---@param history table what energy_history returned
 ---@param options? { ascii?: boolean }
 ---@return string?
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.chart.text(history, options) end
 
 ---The energy flow of a history as a picture: sources above the line, uses below it, in kWh per step.
 ---@param history table what energy_history returned
 ---@param options? { width?: integer, title?: string }
 ---@return string? svg
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.chart.svg(history, options) end
 
 fleet.metrics = {}
 
----What this process has counted, as Prometheus text.
----@return string
+---A registry that counts what clients do: the option `metrics` of fleet.new.
+---@return fleet.metrics.registry
 function fleet.metrics.prometheus() end
 
 ---A registry of rows { name, kind, doc, labels, buckets }.
 ---@param rows table[]
----@return table
+---@return fleet.metrics.registry
 function fleet.metrics.new(rows) end
+
+---@class fleet.metrics.registry
+local registry = {}
+
+---Its numbers as Prometheus text.
+---@return string
+function registry:text() end
 
 fleet.automation = {}
 
@@ -2190,8 +2198,8 @@ function automation:cost() end
 
 ---What it thinks, as data; calls no service.
 ---@return fleet.automation.status? status nil where the store fails
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function automation:status() end
 
 ---The names of the automations that there are.
@@ -2208,13 +2216,57 @@ function fleet.automation.is(value) end
 ---@param list table[]
 ---@param options? table
 ---@return table? result
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.automation.sync_schedules(car, list, options) end
+
+---What a rehearsal found.
+---@class fleet.automation.report
+---@field zone string
+---@field from number UTC seconds
+---@field to number
+---@field kwh number charged
+---@field sun_kwh number of it, from the roof
+---@field grid_kwh number of it, from the grid
+---@field price? number paid for that; nil without prices
+---@field calls table<string, integer> by price class
+---@field usd number what the calls cost
+---@field refused integer commands that the car refused
+---@field commands { at: number, name: string, params?: table }[]
+---@field ready { at: number, level: number }[] the level at the times by which the car was to be charged
+---@field notes table[] what the automations reported
+---@field looks table[] reads of the car
+---@field samples table[] what the picture draws
+local report = {}
+
+---How many of the noted days had at least this level; and of how many.
+---@param level number
+---@return integer good
+---@return integer days
+function report:ready_days(level) end
+
+---How many commands of a name were sent, or of any.
+---@param name? string
+---@return integer
+function report:sent(name) end
+
+---The month in a few lines.
+---@return string
+function report:text() end
+
+---The month as an SVG picture.
+---@param options? { title?: string, width?: integer }
+---@return string svg
+function report:svg(options) end
+
+---Writes the picture to a file.
+---@param path string
+---@param options? { title?: string, width?: integer }
+function report:save(path, options) end
 
 ---Plays a month in a minute, in the simulator.
 ---@param options table
----@return table report
+---@return fleet.automation.report report
 function fleet.automation.rehearse(options) end
 
 ---What require("fleet.sim").new { ... } returns: a simulated service on this machine.
@@ -2229,8 +2281,8 @@ local sim = {}
 ---A client of this simulator: signed in, its key paired with every vehicle that its account may use.
 ---@param options? table those of fleet.new; account: the email of an account of the garage, default the first; key = false: none
 ---@return fleet.client? client
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function sim:client(options) end
 
 ---Lets simulated time pass at once.
@@ -2279,15 +2331,15 @@ function fleet.key.generate() end
 ---@param passphrase? string
 ---@param options? { insecure_key_mode?: boolean }
 ---@return fleet.key? key
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.key.load(path_or_pem, passphrase, options) end
 
 ---The 65 bytes of a public key as it is hosted.
 ---@param pem string
 ---@return string? bytes
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.key.public_bytes(pem) end
 
 ---A private key. It never shows its secret number.
@@ -2298,8 +2350,8 @@ local key = {}
 ---@param path string
 ---@param passphrase? string
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function key:save(path, passphrase) end
 
 ---@return string pem the public half, for hosting
@@ -2315,8 +2367,8 @@ function key:fingerprint() end
 ---@param claims table
 ---@param options? { vin?: string, app?: string }
 ---@return string? token
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function key:jws(claims, options) end
 
 ---Forgets the key; sessions made from it go on.
@@ -2326,8 +2378,8 @@ function key:close() end
 ---@param token string
 ---@param public_bytes string
 ---@return table? claims
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function fleet.jws_verify(token, public_bytes) end
 
 ---@class fleet.session_options
@@ -2347,15 +2399,15 @@ function fleet.session(options) end
 local session = {}
 
 ---@return string? bytes to send; give the answer to accept()
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function session:handshake() end
 
 ---Takes the vehicle's answer to a handshake; believed only when its tag is right.
 ---@param bytes string
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function session:accept(bytes) end
 
 ---@class fleet.sign_options
@@ -2371,7 +2423,7 @@ function session:accept(bytes) end
 ---@param options? fleet.sign_options
 ---@return string? bytes
 ---@return string|fleet.err id what open() says the answer belongs to
----@return fleet.kind? kind
+---@return fleet.kind kind
 function session:sign(payload, options) end
 
 ---A command as base64 text, for routable_message: fleet.command, sign and fleet.base64 in one. Raises like fleet.command.
@@ -2380,7 +2432,7 @@ function session:sign(payload, options) end
 ---@param options? fleet.sign_options
 ---@return string? text
 ---@return string|fleet.err id what open() says the answer belongs to
----@return fleet.kind? kind
+---@return fleet.kind kind
 function session:command(name, params, options) end
 
 ---The answer to a signed message. err.outcome says what became of the command; "refused" after a fault that asks for another
@@ -2395,8 +2447,8 @@ function session:open(bytes) end
 ---The state for a later process: no secret, authenticated with the private key.
 ---@param ahead? integer counters that it leaves out
 ---@return string? state
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function session:export(ahead) end
 
 ---@return boolean can_sign
@@ -2528,8 +2580,8 @@ function vehicle:vehicle_data(options) end
 ---A receiver tied to the client: car:vehicle_data{ from = "stream" } reads from it. Without options: the receiver that is tied.
 ---@param options? fleet.telemetry.options
 ---@return fleet.telemetry? receiver
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function client:telemetry(options) end
 
 ---@class fleet.telemetry.output
@@ -2545,8 +2597,8 @@ local telemetry = {}
 ---A receiver that listens: require("fleet.telemetry").new{ … }.
 ---@param options fleet.telemetry.options
 ---@return fleet.telemetry? receiver
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function telemetry.new(options) end
 
 ---What is known of a vehicle.
@@ -2561,7 +2613,7 @@ function telemetry:vehicle(vin) end
 ---@param options? { timeout?: number }
 ---@return any value
 ---@return number|fleet.err at
----@return fleet.kind? kind
+---@return fleet.kind kind
 function telemetry:wait(vin, name, wanted, options) end
 
 ---An iterator over records for a task; a slow reader loses the oldest, which its member `lost` counts.
@@ -2578,8 +2630,8 @@ function telemetry:remarks() end
 
 ---Reads the certificate files now.
 ---@return boolean? done
----@return fleet.err? err
----@return fleet.kind? kind
+---@return fleet.err err
+---@return fleet.kind kind
 function telemetry:reload() end
 
 ---Ends the connections and returns at once; outputs still get what was acknowledged.
@@ -2588,8 +2640,8 @@ function telemetry:close() end
 ---Closes, and waits until the outputs have stored what was acknowledged.
 ---@param options? { timeout?: number }
 ---@return boolean? done
----@return fleet.err? err how many were lost, or still wait
----@return fleet.kind? kind
+---@return fleet.err err how many were lost, or still wait
+---@return fleet.kind kind
 function telemetry:finish(options) end
 
 return fleet
