@@ -207,6 +207,20 @@ const struct node *node_member(const struct node *object, const char *name) {
   return node_named(object, bytes_of(name));
 }
 
+static bool is_element(const struct node *part, int64_t index) {
+  return part && part->key == KEY_INDEX && part->index == index;
+}
+
+const struct node *first_element(const struct node *table) {
+  const struct node *part = node_is_table(table) ? table->first : NULL;
+  while (part && part->key == KEY_INDEX && part->index < 1) part = part->next;
+  return is_element(part, 1) ? part : NULL;
+}
+
+const struct node *next_element(const struct node *element) {
+  return is_element(element->next, element->index + 1) ? element->next : NULL;
+}
+
 bool node_as_number(const struct node *value, double *number) {
   if (node_is(value, NODE_INTEGER)) return *number = (double)value->integer, true;
   if (node_is(value, NODE_NUMBER)) return *number = value->number, true;

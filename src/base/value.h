@@ -66,11 +66,14 @@ void node_sort(struct node *object);
 
 const struct node *node_member(const struct node *object, const char *name); /* NULL: absent, or null */
 const struct node *node_named(const struct node *object, struct bytes name); /* the same */
-bool node_is(const struct node *value, enum node_type type);                 /* false for NULL */
-bool node_is_table(const struct node *value);                                /* a list or an object */
-const char *node_type_name(const struct node *value);                        /* as Lua names its type */
-bool node_as_number(const struct node *value, double *number);               /* of an integer, too */
-bool node_as_whole(const struct node *value, int64_t *integer);              /* of 5.0, too */
+/* The elements 1 to n of a list, or of a table that has others beside them; NULL: there are no more. */
+const struct node *first_element(const struct node *table);
+const struct node *next_element(const struct node *element);
+bool node_is(const struct node *value, enum node_type type);    /* false for NULL */
+bool node_is_table(const struct node *value);                   /* a list or an object */
+const char *node_type_name(const struct node *value);           /* as Lua names its type */
+bool node_as_number(const struct node *value, double *number);  /* of an integer, too */
+bool node_as_whole(const struct node *value, int64_t *integer); /* of 5.0, too */
 
 /* JSON text. NULL: no JSON, more than JSON_DEPTH levels, or out of memory. Broken escapes and unknown words
  * are NODE_OTHER; an integer beyond 64 bits is a NODE_NUMBER with its digits. */

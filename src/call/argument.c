@@ -63,20 +63,6 @@ static bool is_number(const struct node *value) {
   return node_is(value, NODE_INTEGER) || node_is(value, NODE_NUMBER);
 }
 
-static bool is_element(const struct node *part, int64_t index) {
-  return part && part->key == KEY_INDEX && part->index == index;
-}
-
-const struct node *first_element(const struct node *table) {
-  const struct node *part = node_is_table(table) ? table->first : NULL;
-  while (part && part->key == KEY_INDEX && part->index < 1) part = part->next;
-  return is_element(part, 1) ? part : NULL;
-}
-
-const struct node *next_element(const struct node *element) {
-  return is_element(element->next, element->index + 1) ? element->next : NULL;
-}
-
 /* With a NUL behind it. */
 static const char *c_text(const struct arguments *a, struct bytes text) {
   const struct node *copy = node_text_copy(a->arena, text);

@@ -52,9 +52,6 @@ unsigned days_value(const struct arguments *a, const struct param *q, const stru
 void days_text(struct buf *out, unsigned bits); /* as the wire says it: "Mon,Wed", "All" */
 /* "'x' must be a string, got …" unless it is one. */
 struct bytes text_value(const struct arguments *a, const struct param *q, const struct node *value);
-/* The elements 1 to n, also of a table that has others beside them. */
-const struct node *first_element(const struct node *table);
-const struct node *next_element(const struct node *element);
 
 /* ---- a decoded command (decoded.c) ---- */
 

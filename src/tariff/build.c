@@ -68,21 +68,18 @@ static bool take_list(struct build *b, const char *name, const struct node **lis
   return *list != NULL;
 }
 
-/* The elements of a list are counted up to the first that is missing. */
 static size_t count_elements(const struct node *list) {
   size_t count = 0;
-  for (const struct node *p = list->first; p && p->key == KEY_INDEX && p->index == (int64_t)count + 1;
-       p = p->next)
-    count++;
+  for (const struct node *one = first_element(list); one; one = next_element(one)) count++;
   return count;
 }
 
 /* The place of the first element that is missing before another one; 0: there is none. */
 static int hole_in(const struct node *list) {
-  size_t count = count_elements(list);
-  const struct node *behind = list->first;
-  for (size_t i = 0; i < count; i++) behind = behind->next;
-  return behind && behind->key == KEY_INDEX && behind->index > 0 ? (int)count + 1 : 0;
+  int64_t place = 1;
+  for (const struct node *part = list->first; part && part->key == KEY_INDEX; part = part->next)
+    if (part->index >= 1 && part->index != place++) return (int)place - 1;
+  return 0;
 }
 
 /* ---- seasons ---- */
@@ -163,7 +160,7 @@ static bool check_days(struct build *b, const struct node *row, unsigned *days) 
   struct buf joined = BUF_INIT;
   struct bytes text = written(b, value, "mon-sun"), wrong = bytes_of("nil");
   if (node_is_table(value)) {
-    for (const struct node *day = value->first; day && day->key == KEY_INDEX; day = day->next) {
+    for (const struct node *day = first_element(value); day; day = next_element(day)) {
       struct bytes one = written(b, day, "");
       buf_add(&joined, one.data, one.size);
       buf_put(&joined, ',');
@@ -205,10 +202,8 @@ static bool read_row(struct build *b, const struct node *row, int number) {
 static bool read_rows(struct build *b) {
   const struct node *rows;
   if (!take_list(b, "rows", &rows)) return !rows;
-  size_t count = count_elements(rows);
-  const struct node *row = rows->first;
-  for (size_t i = 0; i < count; i++, row = row->next)
-    if (!read_row(b, row, (int)i + 1)) return false;
+  for (const struct node *row = first_element(rows); row; row = next_element(row))
+    if (!read_row(b, row, (int)row->index)) return false;
   return true;
 }
 
@@ -234,9 +229,9 @@ static bool read_prices(struct build *b, const char *name, enum tariff_side side
   if (!check_step(b, count, &step)) return false;
   double *prices = arena_take(b->r.a, count * sizeof *prices);
   if (!prices) return err_out_of_memory(b->e);
-  const struct node *price = list->first;
-  for (size_t i = 0; i < count; i++, price = price->next)
-    if (!is_price(price, &prices[i])) return usage(b, "price %d is not a number", (int)i + 1);
+  for (const struct node *price = first_element(list); price; price = next_element(price))
+    if (!is_price(price, &prices[price->index - 1]))
+      return usage(b, "price %d is not a number", (int)price->index);
   free_week(&season->week[side]);
   season->given[side] = true;
   return add_prices(&season->week[side], prices, count, step) || err_out_of_memory(b->e);
@@ -298,9 +293,8 @@ static bool read_spot(struct build *b) {
   size_t count = count_elements(list);
   struct spot_price *spot = arena_take(b->r.a, (count + 1) * sizeof *spot);
   if (!spot) return err_out_of_memory(b->e);
-  const struct node *entry = list->first;
-  for (size_t i = 0; i < count; i++, entry = entry->next)
-    if (!read_spot_price(b, entry, (int)i + 1, &spot[i])) return false;
+  for (const struct node *entry = first_element(list); entry; entry = next_element(entry))
+    if (!read_spot_price(b, entry, (int)entry->index, &spot[entry->index - 1])) return false;
   if (hole_in(list)) return read_spot_price(b, NULL, hole_in(list), &spot[count]);
   if (!add_spot(season->week, spot, count, has_from ? &from : NULL, b->zone, b->e)) return false;
   season->given[TARIFF_BUY] = true;

@@ -268,13 +268,9 @@ static void read_periods(struct reader *r, const struct member *m, const struct 
 
 static const struct member label_members[] = {{"periods", read_periods, 0, 0}, {0}};
 
-static bool has_elements(const struct node *table) {
-  return table->first && table->first->key == KEY_INDEX && table->first->index == 1;
-}
-
 static void read_label(struct reader *r, const struct node *label) {
   if (!is_table(r, label, "an object { periods = { ... } }")) return;
-  if (has_elements(label))
+  if (first_element(label))
     expect(r, label, "an object { periods = { ... } }; this is the form of the older tariff_content");
   else
     read_members(r, label, label_members);
@@ -461,7 +457,7 @@ static bool is_plain_price(const struct node *value) {
 }
 
 static bool is_bare_list(const struct node *value) {
-  return node_is_table(value) && has_elements(value);
+  return first_element(value) != NULL;
 }
 
 static bool is_new_form(const struct node *value) {
