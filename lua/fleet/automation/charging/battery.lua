@@ -20,7 +20,9 @@ end
 --- Options of an automation that needs to know the rate.
 M.options = {
   amps = { type = "number", min = 1, max = 80, doc = "amps to request while the car charges. By default the car's setting" },
-  capacity_kwh = { type = "number", min = 5, max = 300, default = 75, doc = "capacity of the battery, used until a charge has shown its rate" },
+  capacity_kwh = {
+    type = "number", min = 5, max = 300, default = 75, doc = "capacity of the battery, used until a charge has shown its rate",
+  },
   power_kw = { type = "number", min = 0.5, max = 50, doc = "power of the cable, used until a charge has shown its rate" },
 }
 
