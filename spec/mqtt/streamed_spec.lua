@@ -257,6 +257,28 @@ describe("the option telemetry", function()
     telemetry.new:revert()
   end)
 
+  it("listens with the certificates that it names, and a store of the client's", function()
+    local pki = require("spec.support.servers.vehicle_pki").new()
+    houses.new({ vehicle = { sleep_after = 1e9 } }):run(function(house)
+      local bridge = house:start { telemetry = given {
+        host = "127.0.0.1", port = 0, certificate = pki.server.certificate, certificate_key = pki.server.key, client_ca = pki.authorities,
+      } }
+      fleet.sleep(30)
+      local receiver = house.client:telemetry()
+      assert.is_true(receiver.port > 0)
+      assert.equal(1, said(bridge, "listens at port " .. receiver.port))
+      assert.equal("online", house:says "state")
+      assert.same({}, house.calls)
+      house:stop(bridge)
+      assert.is_nil(receiver.raw)
+      bridge = house:start { telemetry = given { certificate = "@/nowhere/chain.pem" } }
+      fleet.sleep(30)
+      assert.equal(1, said(bridge, "the receiver of telemetry: "))
+      assert.equal(1, house.calls.data)
+    end)
+    pki.close()
+  end)
+
   it("is checked before anything starts", function()
     for _, one in ipairs { { { port = "x" }, "'port'" }, { { prot = 1 }, "prot" }, { { ack = "never" }, "never" } } do
       local all = { client = {}, broker = "mqtt://b", telemetry = given(one[1]) }
