@@ -25,7 +25,7 @@ describe("vehicles that were skipped", function()
         assert.equal(2, #value.skipped_vehicles)
         assert.equal(missing, value.skipped_vehicles[1].vin)
         assert.equal("missing_key", value.skipped_vehicles[1].reason)
-        assert.matches("Pair", value.skipped_vehicles[1].advice)
+        assert.matches("pair it first", value.skipped_vehicles[1].advice)
         assert.same({ vin = "5YJ3E1EA7KF000003", reason = "other" }, value.skipped_vehicles[2])
       end
     end)
