@@ -5,7 +5,7 @@ local fleet = require "fleet"
 local files = require "spec.support.harness.files"
 
 local directory, cars = arg[1], tonumber(arg[2])
-local records, longest, done = 0, 0, false
+local records, longest, done, asked = 0, 0, false, 0
 local receiver = assert(require("fleet.telemetry").new {
   host = "127.0.0.1", port = 0, certificate = files.read(directory .. "/leaf.pem"),
   certificate_key = files.read(directory .. "/leaf-key.pem"), client_ca = files.read(directory .. "/vehicle-ca.pem"),
@@ -26,6 +26,7 @@ end
 
 fleet.loop.watch(0, "r", function()
   local answer = answers[io.read "l" or ""]
+  asked = asked + 1
   done = answer == nil
   if answer then io.write(answer(), "\n") end
   io.flush()
@@ -34,8 +35,8 @@ io.write(receiver.port, "\n")
 io.flush()
 while not done do
   fleet.loop.wait(fleet.loop.timeout())
-  local began = os.clock()
+  local began, before = os.clock(), asked
   fleet.loop.step()
-  longest = math.max(longest, os.clock() - began)
+  if asked == before then longest = math.max(longest, os.clock() - began) end -- an answer collects garbage
 end
 receiver:close()

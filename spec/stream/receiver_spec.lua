@@ -117,6 +117,29 @@ describe("a vehicle", function()
     assert.equal(acknowledgement "tx-1", got)
   end)
 
+  it("has no message kept once it is answered: the collector does not see how large it is", function()
+    start()
+    local client = open()
+    local payload = string.rep("\226\31\1x", 20000) -- a field that is not known, again and again
+    for i = 1, 5 do client:send(frame(message { txid = tostring(i), payload = payload .. soc })) end
+    collectgarbage()
+    local before = stream.live_objects()
+    local taken = 0
+    local _, arrived = turn(client, function(_, list)
+      taken = #list
+      return taken == 5
+    end, { acknowledge = false })
+    assert.equal(before + 5, stream.live_objects())
+    for i, one in ipairs(arrived) do
+      if i % 2 == 1 then one.handle:acknowledge() else one.handle:leave() end
+      assert.equal(before + 5 - i, stream.live_objects())
+      one.handle:acknowledge() -- nothing is left to answer
+      one.handle:leave()
+    end
+    local wanted = acknowledgement "1" .. acknowledgement "3" .. acknowledgement "5"
+    turn(client, function(bytes) return bytes == wanted end)
+  end)
+
   it("that is not admitted gets 403", function()
     start()
     local client = connect(pki.vehicle(VIN))

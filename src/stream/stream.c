@@ -63,13 +63,18 @@ static struct stream_server *check_receiver(lua_State *L) {
   return r;
 }
 
-/* NULL: its receiver has closed; there is nothing to answer. */
+/* NULL: it has been answered, or its receiver has closed; there is nothing to answer. */
 static struct handle *check_handle(lua_State *L) {
-  struct handle *h = box_check(L, 1, &handle_type);
+  struct handle *h = box_any(L, 1, &handle_type);
   lua_getiuservalue(L, 1, HOLDS_RECEIVER);
-  bool open = box_is_open(L, -1) && !stream_server_forked(h->receiver);
+  bool open = box_is_open(L, 1) && box_is_open(L, -1) && !stream_server_forked(h->receiver);
   lua_pop(L, 1);
   return open ? h : NULL;
+}
+
+/* A message that has been answered is freed at once: the collector does not see how large it is. */
+static void free_answered(lua_State *L, const struct handle *h) {
+  if (h->arrival->answered) box_close(L, 1);
 }
 
 /* ---- options ---- */
@@ -281,14 +286,18 @@ static int l_take(lua_State *L) {
  */
 static int l_acknowledge(lua_State *L) {
   struct handle *h = check_handle(L);
-  if (h) arrival_acknowledge(h->receiver, h->arrival, lua_isnoneornil(L, 2) || lua_toboolean(L, 2));
+  if (!h) return 0;
+  arrival_acknowledge(h->receiver, h->arrival, lua_isnoneornil(L, 2) || lua_toboolean(L, 2));
+  free_answered(L, h);
   return 0;
 }
 
 /* arrival:leave(): the message gets no answer, and no longer counts as one that waits for it */
 static int l_leave(lua_State *L) {
   struct handle *h = check_handle(L);
-  if (h) arrival_leave(h->receiver, h->arrival);
+  if (!h) return 0;
+  arrival_leave(h->receiver, h->arrival);
+  free_answered(L, h);
   return 0;
 }
 
