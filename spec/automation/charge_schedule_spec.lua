@@ -60,7 +60,7 @@ describe("charge_by with schedules in the car", function()
   end
 
   it("says that the car waits by itself, and what it does on older firmware", function()
-    assert.matches("waits by a schedule in the car until Tue 00:00", months.said(rehearse(nil, { days = 3 })))
+    assert.matches("charging from Tue 00:00 to Tue %d%d:%d%d, started by the car's own schedule", months.said(rehearse(nil, { days = 3 })))
     local older = rehearse(nil, { days = 3, vehicle = { firmware_version = "2024.20.9",
       charge_state = { battery_level = 80, charge_limit_soc = 80, charge_current_request_max = 16 } } })
     assert.equal(0, older:sent("add_charge_schedule"))
@@ -151,7 +151,7 @@ describe("charge_by with the one time of day that older firmware has", function(
   end
 
   it("says that the car waits by itself", function()
-    assert.matches("waits by the schedule of the car until Tue 00:00", months.said(older { days = 3 }))
+    assert.matches("charging from Tue 00:00 to Tue %d%d:%d%d, started by the car's own schedule", months.said(older { days = 3 }))
   end)
 
   it("leaves alone the time that the owner set, and his departure", function()

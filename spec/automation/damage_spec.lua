@@ -150,7 +150,7 @@ describe("a decision that raises", function()
     assert.matches("could not decide", notes)
     assert.is_true(status.running)
     assert.matches("deep inside", status.trouble.message)
-    assert.matches("charges until", notes)
+    assert.matches("charging until", notes)
     assert.equal(1, report:sent("set_charge_limit"))
   end)
 

@@ -68,7 +68,8 @@ describe("charge_by", function()
 
   it("keeps the last prices until midnight", function()
     local _, told, said = june(failing("2026-06-02T17:00:00+02:00", "2026-06-02T23:30:00+02:00"), { days = 3 })
-    assert.matches("charges until Tue 19:12: 60 % now, 80 % wanted by Wed 07:00; no new prices: away; the last ones hold until midnight",
+    assert.matches(
+      "charging until Tue 19:12: 60 % now, ready with 80 % by Wed 07:00; no new prices: away; the last ones hold until midnight",
       said, 1, true)
     assert.equal("no new prices: away; the last ones hold until midnight", told)
   end)

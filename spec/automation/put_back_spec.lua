@@ -146,7 +146,7 @@ describe("the reserve of a house", function()
     local sent, told, said = nights(nil, { keeps = 80, days = 2 })
     assert.same({ 100, 20, 100, 20 }, percents(sent))
     assert.equal("the site keeps 80 %, 100 % was sent", told)
-    assert.matches("fills the battery to 100 %% until %a+ 05:00; the site keeps 80 %%", said)
+    assert.matches("filling the home battery to 100 %% until %a+ 05:00; the site keeps 80 %%", said)
   end)
 
   it("that was above what the site keeps is told, and not sent all day", function()

@@ -153,7 +153,7 @@ describe("a dry run", function()
     assert.near(0.002, report.cost.usd, 1e-9)
     assert.matches("^2 command: 0%.002 USD$", report.cost.text)
     assert.is_true(report.month.usd > 0)
-    assert.matches("charges until", report.why)
+    assert.matches("charging until", report.why)
   end)
 
   it("run in dry mode sends nothing all month, though it looks", function()

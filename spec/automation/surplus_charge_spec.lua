@@ -197,7 +197,7 @@ describe("surplus_charge without a reading", function()
   it("charges with one", function()
     local calls, why = decided("Stopped", live())
     assert.matches("charge_start", calls)
-    assert.matches("^charges with 16 A", why)
+    assert.matches("^charging with 16 A", why)
     assert.equal("", (decided("Charging", live { timestamp = "none" }))) -- a site without timestamps: the time of the look counts
   end)
 
@@ -226,7 +226,7 @@ describe("surplus_charge without a reading", function()
     local case = live { grid_power = 0, battery_power = -5000 }
     assert.matches("waits: no level of the house's battery", select(2, decided("Stopped", case, { battery_first = 80 })))
     case.percentage_charged = 30
-    assert.matches("0 W to spare", select(2, decided("Stopped", case, { battery_first = 80 })))
+    assert.matches("it leaves 0 W over", select(2, decided("Stopped", case, { battery_first = 80 })))
   end)
 
   it("reads the site again after a command that failed, which makes all that was seen too old", function()

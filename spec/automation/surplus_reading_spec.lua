@@ -68,7 +68,7 @@ describe("a reading of the site", function()
     local _, why = decide({ solar_power = 6000, grid_power = -500, wall_connectors = {} }, fields)
     assert.matches("^stops: no charging power of the car", why)
     local live = { solar_power = 6000, grid_power = -500, wall_connectors = { { vin = seam.vin, wall_connector_power = 3000 } } }
-    assert.matches("^charges with", select(2, decide(live, fields)))
+    assert.matches("^charging with", select(2, decide(live, fields)))
   end)
 
   it("that is minutes old is used, and so is one without a time of its own", function()
@@ -80,7 +80,7 @@ describe("a reading of the site", function()
     local live = { solar_power = 6000, grid_power = 0, battery_power = -5000, percentage_charged = 30 }
     local sent, why = decide(live, nil, { battery_first = 80 })
     assert.equal("", sent)
-    assert.matches("0 W to spare", why)
+    assert.matches("it leaves 0 W over", why)
     live.percentage_charged = 90
     assert.equal("charge_start", (decide(live, nil, { battery_first = 80 })))
   end)

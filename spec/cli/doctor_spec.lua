@@ -210,7 +210,7 @@ describe("the doctor", function()
 
   -- what is wrong, the line that says so, its cause, what to do
   local cases = {
-    { "nobody is signed in", "sign-in", nil, "fleet login", prepare = function() configured() end },
+    { "not signed in", "sign-in", nil, "fleet login", prepare = function() configured() end },
     { "the sign-in cannot be refreshed", "sign-in", nil, "offline_access", prepare = function()
       configured()
       sign_in { refresh_token = false }
@@ -370,7 +370,7 @@ describe("the doctor", function()
     configured()
     local result = cli.run({ "doctor", "--config", directory .. "/config.json" }, { http = service() })
     assert.matches("ok  configuration +", result.out)
-    assert.matches("FIX sign%-in +nobody is signed in\n +%-> run 'fleet login'\n", result.out)
+    assert.matches("FIX sign%-in +not signed in\n +%-> run 'fleet login'\n", result.out)
     assert.matches("^fleet: doctor: 1 thing to mend\n", result.err)
   end)
 

@@ -88,7 +88,7 @@ local function fill(config, now, state, ends)
     return { why = why, again_at = again, notices = { { key = key, severity = "warning", text = why } } }
   end
   local before = m.before
-  local why = string.format("fills the battery to %d %% until %s", config.level, local_time.text(config.local_zone, ends))
+  local why = string.format("filling the home battery to %d %% until %s", config.level, local_time.text(config.local_zone, ends))
   local actions = before.tariff and temporary.bring(temporary.tariff, before.tariff, now, state, before.tariff.cheap, why) or {}
   if #actions == 0 then actions = temporary.bring(temporary.reserve, before.reserve, now, state, config.level, why) end
   local keeps = temporary.keeps(temporary.reserve, before.reserve)

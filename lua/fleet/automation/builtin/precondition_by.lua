@@ -100,7 +100,9 @@ local function condition(config, now, state, at)
   if looked then return looked end
   local did = state.did.climate
   if did and did.want == "on" and did.at >= at - config.lead then m.done = at end
-  if m.done == at then return { why = "conditions the cabin until " .. text(config, at + config.linger), again_at = at + config.linger } end
+  if m.done == at then
+    return { why = "warming or cooling the cabin until " .. text(config, at + config.linger), again_at = at + config.linger }
+  end
   if climate.is_climate_on then return { why = "the climate is on already", again_at = at + config.linger } end
   local plugged = manual_override.is_plugged(charge)
   if not plugged and charge.battery_level < config.min_level then
@@ -108,7 +110,7 @@ local function condition(config, now, state, at)
     local notice = { key = "cold " .. local_time.date(config.local_zone, at), severity = "info", text = why }
     return { why = why, again_at = at + config.linger, notices = { notice } }
   end
-  local why = string.format("conditions the cabin for %s: %s", text(config, at), plugged and "plugged in"
+  local why = string.format("warming or cooling the cabin for %s: %s", text(config, at), plugged and "plugged in"
     or string.format("%g %% is enough", charge.battery_level))
   local checked = poll_schedule.before_command(state, now)
   if checked then return { actions = { checked } } end

@@ -228,7 +228,8 @@ end
 local function while_off(config, now, state, f)
   local m, charge = state.memory, state.seen.charge_state
   local lasting = since(m, "above", f.power >= watts(config, config.min_amps) + config.dead_band, now)
-  f.why = string.format("waits for sun: %d W to spare, %.0f W needed", round(f.power), watts(config, config.min_amps) + config.dead_band)
+  f.why = string.format("waiting for sun: it leaves %d W over, and charging needs %.0f W", round(f.power),
+    watts(config, config.min_amps) + config.dead_band)
   if lasting < config.steady or since_did(state, "off", now) < config.min_off then return {} end
   if is_full(state, now) then
     f.why = "the car is full" .. (charge.battery_level and string.format(": %g %%", charge.battery_level) or "")
@@ -236,13 +237,13 @@ local function while_off(config, now, state, f)
   end
   local looks = looks_for_start(config, now, state)
   if looks and #looks == 0 then
-    f.why = string.format("%d W to spare, but the car is %s%s", round(f.power), state.seen.info.state,
+    f.why = string.format("the sun leaves %d W over, but the car is %s%s", round(f.power), state.seen.info.state,
       state.seen.info.state == "asleep" and "; wake = true lets it be woken" or "")
     return {}
   end
   if looks then return looks, true end
   local amps = amps_for(config, f.power)
-  f.why = string.format("charges with %g A: %d W to spare", amps, round(f.power))
+  f.why = string.format("charging with %g A: the sun leaves %d W over", amps, round(f.power))
   return start_actions(charge, amps, f.why)
 end
 
@@ -250,9 +251,9 @@ local function adjusted(config, now, state, f)
   local amps, have = amps_for(config, f.power), state.seen.charge_state.charge_current_request or 0
   local did = state.did.amps
   local moved = math.abs(f.power - watts(config, have)) > config.dead_band
-  f.why = string.format("charges with %g A: %d W to spare", have, round(f.power))
+  f.why = string.format("charging with %g A: the sun leaves %d W over", have, round(f.power))
   if amps == have or not moved or (did and now - did.at < config.adjust_every) then return {} end
-  f.why = string.format("charges with %g A: %d W to spare", amps, round(f.power))
+  f.why = string.format("charging with %g A: the sun leaves %d W over", amps, round(f.power))
   return { set_amps(amps, f.why) }
 end
 
@@ -260,11 +261,11 @@ local function while_on(config, now, state, f)
   local m = state.memory
   local lacking = since(m, "below", f.power < watts(config, config.min_amps) - config.dead_band, now)
   if lacking >= config.steady and since_did(state, "on", now) >= config.min_on then
-    f.why = string.format("stops: %d W to spare, %.0f W needed", round(f.power), watts(config, config.min_amps))
+    f.why = string.format("stopping: the sun leaves %d W over, and charging needs %.0f W", round(f.power), watts(config, config.min_amps))
     return stop_actions(f.why)
   end
   local soon = m.below ~= nil and since_did(state, "on", now) >= config.min_on -- it stops before new amps would matter
-  if soon then f.why = string.format("about to stop: %d W to spare", round(f.power)) end
+  if soon then f.why = string.format("about to stop: the sun leaves %d W over", round(f.power)) end
   return soon and {} or adjusted(config, now, state, f)
 end
 

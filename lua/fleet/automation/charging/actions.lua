@@ -17,6 +17,17 @@ function M.at_text(config, at)
   return local_time.text(config.local_zone, at)
 end
 
+--- What it charges for: "41 % now, ready with 80 % by Wed 07:00".
+function M.goal(config, f)
+  return string.format("%g %% now, ready with %g %% by %s%s", math.floor(f.level), config.level, M.at_text(config, f.deadline),
+    f.late and ", which is too soon for all of it" or "")
+end
+
+--- "from Tue 22:00 to Wed 04:54"
+function M.slot_text(config, slot)
+  return string.format("from %s to %s", M.at_text(config, slot.from), M.at_text(config, slot.to))
+end
+
 --- Why it waits.
 function M.reason(tariff)
   return tariff and "when it is cheaper" or "for the last hours"

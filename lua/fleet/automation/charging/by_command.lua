@@ -36,8 +36,7 @@ local least_rest = 300 -- a level shows whole percents: what should be reached i
 local function why_it_charges(config, state, f)
   local said, at = state.memory.said, state.at.charge_state
   if said and said.at == at and said.charging == manual_override.is_charging(state.seen.charge_state) then return said.why end
-  local why = string.format("charges until %s: %g %% now, %g %% wanted by %s%s", actions.at_text(config, f.slots[1].to),
-    math.floor(f.level), config.level, actions.at_text(config, f.deadline), f.late and ", for which the time is short" or "")
+  local why = string.format("charging until %s: %s", actions.at_text(config, f.slots[1].to), actions.goal(config, f))
   state.memory.said = { at = at, charging = manual_override.is_charging(state.seen.charge_state), why = why }
   return why
 end
@@ -68,10 +67,9 @@ end
 -- Between now and the first stretch.
 local function wait(config, now, state, f)
   local first = f.slots[1]
-  local why = string.format("waits %suntil %s, %s: %g %% now, %g %% wanted by %s",
-    single.is_set(config, state, first.from) and "by the schedule of the car " or "", actions.at_text(config, first.from),
-    actions.reason(state.inputs and state.inputs.tariff),
-    math.floor(f.level), config.level, actions.at_text(config, f.deadline))
+  local why = string.format("charging %s%s, %s: %s", actions.slot_text(config, first),
+    single.is_set(config, state, first.from) and ", started by the car's own schedule" or "",
+    actions.reason(state.inputs and state.inputs.tariff), actions.goal(config, f))
   local again = math.min(first.from, actions.next_look(config, now, state))
   local list = single.set(config, now, state, first.from, why)
   if runs_for_us(config, now, state) then table.insert(list, 1, actions.stop(why)) end

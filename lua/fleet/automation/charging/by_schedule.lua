@@ -158,13 +158,9 @@ local function describe(config, now, f, state)
   if obstacle then return obstacle end
   if f.missing <= 0 then return string.format("%g %% is reached, %g %% was wanted", math.floor(f.level), config.level) end
   local slot = f.slots[1]
-  local wanted = string.format("%g %% now, %g %% wanted by %s", math.floor(f.level), config.level, actions.at_text(config, f.deadline))
-  if slot.from <= now then
-    return string.format("charges until %s: %s%s", actions.at_text(config, slot.to), wanted,
-      f.late and ", for which the time is short" or "")
-  end
-  return string.format("waits by a schedule in the car until %s, %s: %s", actions.at_text(config, slot.from),
-    actions.reason(f.tariff), wanted)
+  if slot.from <= now then return string.format("charging until %s: %s", actions.at_text(config, slot.to), actions.goal(config, f)) end
+  return string.format("charging %s, started by the car's own schedule, %s: %s", actions.slot_text(config, slot), actions.reason(f.tariff),
+    actions.goal(config, f))
 end
 
 -- ---- after a look ----
