@@ -232,7 +232,8 @@ static void get_parameter(ProtobufCMessage *base, const struct param *param, str
   if (!f || field_is_message(f)) {
     v->choice = m ? choice_below(m, param) : NULL;
     v->boolean = m != NULL;
-    v->given = param->choices ? v->choice != NULL : v->boolean || param->flags & REQUIRED;
+    bool is_default = param->flags & REQUIRED && param->type != TYPE_PUBLIC_KEY; /* no bytes are no key */
+    v->given = param->choices ? v->choice != NULL : v->boolean || is_default;
   } else if (m) {
     get_scalar(m, f, param, v);
   }
