@@ -59,7 +59,7 @@ const struct reason reason_rows[] = {
     VEHICLE("disconnected", KIND_refused, "No charger is connected: plug in the cable first."),
     VEHICLE("no_power", KIND_refused, "The charger gives no power: check the charger."),
     EITHER("not_supported", KIND_refused,
-           "The vehicle or site is not equipped for it, or its firmware is too old."),
+           "The vehicle is not equipped for it, or its firmware is too old."),
     VEHICLE("parental_controls_active", KIND_refused, "Parental Controls are active: deactivate them first."),
     VEHICLE("not_parked", KIND_refused, "The vehicle is not in park: park it first."),
     VEHICLE("could_not_wake_buses", KIND_busy,

@@ -38,7 +38,7 @@ local function add(found, option, text)
   end
 end
 
--- Whether an argument is the value of an option that also stands alone.
+-- Whether an argument is the value of an option that may also be written without one.
 local function fits(option, text)
   for _, pattern in ipairs(text and option.fits or {}) do
     if string.find(text, pattern) then return true end

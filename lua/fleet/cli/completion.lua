@@ -1,4 +1,4 @@
--- What the Tab key offers: the words that help shows, by what stands on the command line already.
+-- What the Tab key offers: the words that help shows, by what is on the command line already.
 
 local argv = require "fleet.cli.argv"
 local options = require "fleet.cli.options"

@@ -127,7 +127,7 @@ local function joined(...)
   return table.concat(parts, "; ")
 end
 
--- Whether a parameter must be given, or what stands in its place.
+-- Whether a parameter must be given, or what is taken when it is not.
 local function need_text(param)
   if param.required then return "required" end
   if param.now then return "default now" end

@@ -5,7 +5,7 @@ local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
 
---- The bytes that `@file` or `-` (standard input) stands for, or nil when the text is neither.
+--- The bytes that `@file` or `-` (standard input) means, or nil when the text is neither.
 function M.bytes(environment, label, text)
   if text == "-" then
     if environment.stdin_taken then usage_error.raise(string.format("'%s': standard input is taken already", label)) end

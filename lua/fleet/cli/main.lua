@@ -14,7 +14,7 @@ local M = {}
 
 -- ---- what a verb gets ----
 
--- Calls are told when asked for; what is not a call (tokens that could not be saved, an unsafe store) always, but for what the failure
+-- Calls are logged with --verbose; what is not a call (tokens that could not be saved, an unsafe store) always, but for what the failure
 -- of this command says itself.
 local function log_to(environment, verbose)
   return function(event)
@@ -29,7 +29,7 @@ local function log_to(environment, verbose)
   end
 end
 
--- Progress stands on one line of a terminal, which is emptied at the end.
+-- Progress is one line of a terminal, which is cleared at the end.
 local function progress_on(environment)
   local terminal
   return function(text)
@@ -75,11 +75,11 @@ local SILENCE = 2 -- seconds
 --- Calls a function as `check` does; when that takes more than a moment, a terminal shows the text and the seconds.
 function context_mt:waiting(text, fn, ...)
   local fleet = require "fleet"
-  local begun = fleet.loop.clock()
+  local started = fleet.loop.clock()
   local ticker = fleet.spawn(function()
     fleet.sleep(SILENCE)
     while true do
-      self.progress(string.format("%s: %s, %.0f s", self.name, text, fleet.loop.clock() - begun))
+      self.progress(string.format("%s: %s, %.0f s", self.name, text, fleet.loop.clock() - started))
       fleet.sleep(1)
     end
   end)
@@ -154,7 +154,7 @@ local function end_well(context, status)
   return 1
 end
 
--- A mistake or an err keeps its value; anything else is a fault of ours, told with its place.
+-- A mistake or an err keeps its value; anything else is a fault of ours, reported with its place.
 local function with_place(raised)
   if type(raised) ~= "string" or string.find(raised, "interrupted!", 1, true) then return raised end
   return debug.traceback(raised, 2)

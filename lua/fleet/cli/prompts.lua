@@ -1,5 +1,5 @@
 -- The answers that `fleet setup` needs: from an option, the environment or the configuration file, else asked at the terminal.
--- Without a terminal, or with --yes, what has a usual answer gets it, and what has none is a mistake that names its option.
+-- Without a terminal, or with --yes, a question that has a default takes it, and one without is a mistake that names its option.
 
 local usage_error = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"

@@ -5,7 +5,7 @@ local M = {}
 -- How the words of the command line are called in help and messages.
 local called = { vin = "VIN", vins = "VIN…", energy_site_id = "SITE", tariff_content_v2 = "TARIFF", routable_message = "MESSAGE" }
 
---- What a parameter that stands as a bare word is called.
+--- How messages call a parameter that is a bare word.
 function M.called(param)
   return called[param.name] or string.upper(param.name)
 end

@@ -50,7 +50,7 @@ end
 local function perform_one(work, vehicle)
   if work.journal then
     local held, err = work.lease:renew()
-    if not held then error("the record of the run is somebody else's now: " .. err.message, 0) end
+    if not held then error("another process has taken the record of the run over: " .. err.message, 0) end
     work.journal:begin(vehicle.vin)
   end
   local entry = call_one(work, vehicle)

@@ -26,11 +26,11 @@ end
 
 -- A secret parameter is not written; the others tell one run from another.
 local function heading(row, args)
-  local told = {}
+  local shown = {}
   for name, value in pairs(args) do
-    if not row.secrets[name] then told[name] = value end
+    if not row.secrets[name] then shown[name] = value end
   end
-  return { run = row.name, args = core.json_encode(told) }
+  return { run = row.name, args = core.json_encode(shown) }
 end
 
 -- Members of a table have no order: texts are compared when both were read back.

@@ -18,7 +18,7 @@ M.list = {
   { name = "concurrency", type = "integer", min = 1, max = 256, doc = "how many vehicles at once, 8 when left out" },
   { name = "dry_run", type = "boolean", doc = "tell for how many vehicles and what it would cost, and send nothing" },
   { name = "resume", type = "string", placeholder = "FILE",
-    doc = "keep a record in the file; what it says is done is left out, what it says is unknown is told and not repeated" },
+    doc = "keep a record in the file; what it says is done is left out, what it says is unknown is listed and not repeated" },
   { name = "csv", type = "boolean", doc = "print a line of comma-separated values for each vehicle" },
 }
 

@@ -39,7 +39,7 @@ function M.configuration(report, environment, texts)
   add(report, "configuration", true, path)
 end
 
--- What stands on the command line and in the environment serves also where the file is unusable.
+-- Options of the command line and the environment serve also where the file is unusable.
 function M.other_options(report, environment, texts)
   if report.given then return end
   local ok, found = pcall(options.for_client, environment, texts)

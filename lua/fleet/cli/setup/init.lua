@@ -63,7 +63,7 @@ local function hosting(s)
   if not s.options.domain then return "skipped", "no domain: commands are sent unsigned, which most vehicles refuse" end
   local found = well_known_key.fetch(core.context(s.client), s.options.domain, { url = s.given.key_url })
   if found.bytes == s.key.bytes then return "skipped", "the key is at " .. found.url end
-  local why = found.problem or "another key stands there"
+  local why = found.problem or "another key is hosted there"
   return "todo", found.url .. ": " .. why,
     "put this file there, for everybody to read, and leave it there: " .. s.key_file
 end

@@ -147,8 +147,8 @@ end
 
 -- Why no record of a vehicle has come, as a sentence.
 local function why_nothing(s, car)
-  local told = errors_text(car)
-  if told then return "the vehicle reports " .. told end
+  local reported = errors_text(car)
+  if reported then return "the vehicle reports " .. reported end
   if s.refused[1] then return "a connection was refused: " .. s.refused[#s.refused] end
   local state = require("fleet.cli.vehicles").state(s.context, car.vin)
   if state and state ~= "online" then return "it is " .. state .. ": it connects when it wakes" end
@@ -161,8 +161,8 @@ local function wait_one(s, vin)
   s.say("waiting until " .. short(vin) .. " has adopted it")
   local synced, err, kind = car:wait_telemetry_synced { timeout = s.given.wait or 600 }
   if not synced then
-    local told = kind == "timeout" and (errors_text(car) or why_nothing(s, car))
-    s.say(short(vin) .. ": " .. err.message .. (told and "; " .. told or ""))
+    local why = kind == "timeout" and (errors_text(car) or why_nothing(s, car))
+    s.say(short(vin) .. ": " .. err.message .. (why and "; " .. why or ""))
     return false
   end
   s.say(short(vin) .. " has adopted it")

@@ -38,6 +38,6 @@ return {
     doc = "Signs in: prints the address to open, and takes the address at which the browser ends from standard input, or from the "
       .. "browser itself when the redirect address is on this machine.",
     details = "All scopes of an owner are asked for unless --scopes or the configuration names them: " .. table.concat(scopes.owner, ", ")
-      .. ". What was granted and what was not is told at the end.",
+      .. ". At the end it prints which scopes were granted and which were not.",
   },
 }

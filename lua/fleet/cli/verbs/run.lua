@@ -51,7 +51,7 @@ local function dry_run(list)
   return reports
 end
 
--- What would be sent is told by itself: the state after it is imagined, and says something else.
+-- What would be sent is printed by itself: the state after it is imagined, and says something else.
 local function print_reports(out, reports)
   for _, report in ipairs(reports) do
     out:write(show.clean(report.name), " of ", show.clean(report.subject), "\n")
@@ -111,7 +111,7 @@ local function run_list(context, list, given)
   if failed then return nil, failed, failed.kind end
 end
 
--- A file with a mistake does not end what runs: it is told, and the automations of before go on.
+-- A file with a mistake does not end what runs: it is reported, and the automations of before go on.
 local function read_again(context, path, list)
   local ok, fresh = pcall(automation_file.load, path, context:client())
   context.environment.stderr:write("fleet: ", ok and "read again: " or "kept what runs: ", path, "\n")

@@ -16,7 +16,7 @@ local takes = {
     doc = "where this machine reaches the hosted key, in place of its domain" },
   { name = "wait", type = "number", placeholder = "SECONDS", environment = "FLEET_WAIT", doc = "wait so long for each pairing" },
   { name = "paste", type = "boolean", doc = "the address will be pasted: do not listen on this machine" },
-  { name = "yes", type = "boolean", doc = "ask nothing: what has a usual answer gets it" },
+  { name = "yes", type = "boolean", doc = "ask nothing: every question that has a default takes it" },
 }
 
 -- The verb's own answers: options first, then the environment.

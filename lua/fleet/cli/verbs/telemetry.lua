@@ -142,7 +142,7 @@ local function run_check(context, line)
     add(check.authorities(stream, client_ca, files.simulated(context.environment)))
   else
     add { { name = "vehicles' authorities", ok = false, message = "there is no " .. found.paths.client_ca,
-      fix = "take Tesla's file, which stands beside its telemetry server, and give it as --client-ca" } }
+      fix = "take Tesla's file, which is published with its telemetry server, and give it as --client-ca" } }
   end
   if not given.no_connection then add(check.way(about)) end
   local count = report_lines.count(lines)

@@ -7,7 +7,7 @@ local function brief()
   return { fleet = require "fleet.util.version", lua = _VERSION, libraries = core.versions() }
 end
 
--- What somebody who looks for a fault needs: this module, where it was loaded from, and what it stands on.
+-- For reports of faults: this module, where it was loaded from, and its libraries.
 local function whole()
   local report = brief()
   report.interpreter = jit and jit.version or nil -- luacheck: ignore
