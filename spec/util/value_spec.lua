@@ -50,6 +50,10 @@ describe("a Lua value as a tree", function()
     local proxy = setmetatable({}, { __index = function() error "asked" end, __len = function() error "asked" end,
       __pairs = function() error "asked" end })
     assert.equal("object{}", probe.describe(proxy))
+    local given = { text = string.rep("x", 100) }
+    given[setmetatable({}, { __tostring = function() error "asked" end, __name = "a name" })] = 1
+    assert.equal("object{text=text,table?=integer}", probe.describe(given))
+    assert.equal("object{1.5?=integer,function?=integer,true?=integer}", probe.describe { [1.5] = 1, [true] = 1, [print] = 1 })
   end)
 
   it("ends where a table is too deep or holds itself", function()
@@ -120,7 +124,10 @@ describe("JSON from Lua", function()
       { { a = { b = 1 / 0 } }, "a number that is not finite cannot be written as JSON (in 'b')" },
       { { 1, nil, 3 }, "a list with holes cannot be written as JSON (in 'value')" },
       { { a = { 1, x = 2 } }, "a table with both list elements and members cannot be written as JSON (in 'a')" },
-      { { [0] = 1 }, "a table with both list elements and members cannot be written as JSON (in 'value')" },
+      { { nil, 2 }, "a list with holes cannot be written as JSON (in 'value')" },
+      { { [1.5] = 2 }, "a table with both list elements and members cannot be written as JSON (in 'value')" },
+      { { [0] = 1, 2 }, "a list with holes cannot be written as JSON (in 'value')" },
+      { { [0] = 1 }, "a list with holes cannot be written as JSON (in 'value')" },
       { { ["a\0b"] = 1 }, "a name with a zero byte cannot be written as JSON (in 'value')" },
       { loop, "a table that deep cannot be written as JSON (in 'deep')" },
     }

@@ -30,7 +30,7 @@ enum key_type { KEY_INDEX, KEY_NAME, KEY_OTHER };
 struct node {
   enum node_type type;
   enum key_type key;
-  struct bytes name; /* KEY_OTHER: the key as Lua writes it */
+  struct bytes name; /* KEY_OTHER: "1.5", "true", or the type of the key */
   int64_t index;     /* KEY_INDEX: in a list from 1 */
   struct node *next; /* the next member or element */
   struct bytes text; /* NODE_TEXT, NODE_OTHER; a number that was read from JSON: its digits */

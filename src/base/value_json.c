@@ -191,13 +191,13 @@ static bool write_list(struct writer *w, const struct node *list, int depth) {
 
 /* Elements without a list around them, or beside members, would be lost. */
 static bool check_keys(struct writer *w, const struct node *object) {
-  bool holes = true;
-  for (const struct node *part = object->first; part; part = part->next) holes &= part->key == KEY_INDEX;
+  bool only_places = true;
+  for (const struct node *part = object->first; part; part = part->next)
+    only_places &= part->key == KEY_INDEX;
   for (const struct node *part = object->first; part; part = part->next) {
     if (part->key != KEY_NAME)
-      return refuse(w, bytes_of(holes && object->first->index == 1
-                                    ? "a list with holes"
-                                    : "a table with both list elements and members"));
+      return refuse(
+          w, bytes_of(only_places ? "a list with holes" : "a table with both list elements and members"));
     if (memchr(part->name.data, 0, part->name.size)) return refuse(w, bytes_of("a name with a zero byte"));
   }
   return true;

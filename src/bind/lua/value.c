@@ -41,7 +41,10 @@ static struct node *new_value(lua_State *L, struct arena *a, enum node_type type
   return NULL;
 }
 
-/* The key below the top is that of value. */
+static struct node *read_value(lua_State *L, int index, struct arena *a, int depth);
+
+/* The key below the top is that of value. A __tostring of the key is not called: it could change the table.
+ */
 static void set_key(lua_State *L, struct node *value, struct arena *a) {
   if (lua_type(L, -2) == LUA_TSTRING) {
     value->key = KEY_NAME;
@@ -50,12 +53,9 @@ static void set_key(lua_State *L, struct node *value, struct arena *a) {
     value->key = KEY_INDEX;
     value->index = lua_tointeger(L, -2);
   } else {
-    size_t size;
-    const char *written = luaL_tolstring(L, -2, &size);
-    unsigned char *own = arena_take(a, size);
+    const struct node *written = node_written(a, read_value(L, lua_gettop(L) - 1, a, JSON_DEPTH));
     value->key = KEY_OTHER;
-    if (own) value->name = (struct bytes){memcpy(own, written, size), size};
-    lua_pop(L, 1);
+    if (written) value->name = written->text;
   }
 }
 
@@ -66,8 +66,6 @@ static bool is_marked_list(lua_State *L, int table) {
   lua_pop(L, 1);
   return list;
 }
-
-static struct node *read_value(lua_State *L, int index, struct arena *a, int depth);
 
 static struct node *read_table(lua_State *L, int table, struct arena *a, int depth) {
   struct node *value = new_value(L, a, NODE_OBJECT);
