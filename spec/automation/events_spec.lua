@@ -108,6 +108,38 @@ describe("an event", function()
   end)
 end)
 
+describe("a cable with a loose contact", function()
+  local function habits_of(minutes)
+    local list = {}
+    for minute = 1, minutes do
+      list[minute] = { string.format("%02d:%02d", 17 + math.floor(minute / 60), minute % 60), function(stage)
+        if minute % 2 == 1 then stage.event("plug", {}) else stage.event "unplug" end
+      end, date = "2026-03-01" }
+    end
+    return list
+  end
+
+  local function stops(minutes)
+    local month = rehearse("charging", function(car)
+      return fleet.automation.charge_by { car = car, ready_by = "07:00", level = 80, tariff = months.tariff, schedules = false }
+    end, habits_of(minutes), { vehicle = awake })
+    local count = 0
+    for _, command in ipairs(month.commands) do count = count + (command.name == "charge_stop" and 1 or 0) end
+    return count, month
+  end
+
+  it("causes few commands however often the car is plugged in", function()
+    local count, month = stops(180)
+    assert.is_true(count >= 3 and count <= 9, tostring(count))
+    assert.is_true(#month.looks <= 4, tostring(#month.looks))
+  end)
+
+  it("is stopped each time while it is seldom", function()
+    assert.equal(1, (stops(1)))
+    assert.equal(2, (stops(5)))
+  end)
+end)
+
 describe("the templates", function()
   local function streams(template, section, field)
     local config = templates.config(template)

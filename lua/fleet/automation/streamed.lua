@@ -13,6 +13,7 @@ local M = {}
 local function looks() return require "fleet.telemetry.looks" end
 
 local repeats_after = 300 -- seconds since the last look until an event is worth a billed one
+local longest_calm = 3600 -- seconds between commands that events cause, when they cause many
 
 -- Fields whose change is an event: what people and the car do, not what flows.
 local events = tables.set {
@@ -42,11 +43,27 @@ local function report_away(self, state, now)
   } }, now)
 end
 
--- When the last command has surely been streamed.
-local function settled_at(state)
+local function last_command_at(state)
   local at = -math.huge
-  for _, did in pairs(state.did or {}) do at = math.max(at, did.at + looks().settles_within) end
+  for _, did in pairs(state.did or {}) do at = math.max(at, did.at) end
   return at
+end
+
+-- When the last command has surely been streamed.
+local function settled_at(state) return last_command_at(state) + looks().settles_within end
+
+-- When events count again: as soon as the last command has been streamed. Each command that follows an event doubles that time, so that a
+-- cable with a loose contact costs few commands; two hours without one end it.
+local function calm_at(self, state)
+  local at, calm = last_command_at(state), self.calm or { commands = 0 }
+  self.calm = calm
+  if at ~= calm.at then
+    local is_by_event = self.looked_into_at and at >= self.looked_into_at and at - self.looked_into_at <= looks().settles_within
+    if at - (calm.at or at) > 2 * longest_calm then calm.commands = 0 end
+    if is_by_event then calm.commands = calm.commands + 1 end
+    calm.at = at
+  end
+  return at + math.min(looks().settles_within * 2 ^ math.max(calm.commands - 1, 0), longest_calm)
 end
 
 --- The sections of an action as vehicle_data has them, or nil where a look is needed.
@@ -82,24 +99,28 @@ function M.follow(self)
   self.followed = receiver
   self.end_following = receiver:listen(self.config.car.vin, function(_, what, record, changed)
     if what ~= "record" or record.resend or not is_event(changed) then return end
-    self.event_at = self:wall()
+    local now = self:wall()
+    if self.event_at and self.event_at <= now then return end -- it waits for an earlier one already
+    self.event_at = now
     if self.promise then tasks.wake(self.promise) end
   end)
 end
 
 function M.unfollow(self)
   if self.end_following then self.end_following() end
-  self.followed, self.end_following, self.event_at = nil, nil, nil
+  self.followed, self.end_following, self.event_at, self.looked_into_at, self.calm = nil, nil, nil, nil, nil
 end
 
---- When an event is to be looked into: not before the effect of a command has been streamed. nil: there is none.
+--- When an event is to be looked into: not before the effect of a command has been streamed, and later where events cause many commands.
+--- nil: there is none.
 function M.due_at(self, state)
-  return self.event_at and math.max(self.event_at, settled_at(state)) or nil
+  return self.event_at and math.max(self.event_at, calm_at(self, state)) or nil
 end
 
 --- Looks into an event. Returns the sections that the stream shows, to be noted. Where it lacks something, they are marked as too old, so
 --- that the next decision looks; a few minutes after the last look at the earliest.
 function M.look_into(self, state, now)
+  self.looked_into_at = now
   self.event_at, state.at.live_status = nil, nil -- what the site said before the event may contradict it; reading it again is free
   local list, latest = {}, -math.huge
   for name in pairs(state.at) do
