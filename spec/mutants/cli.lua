@@ -12,7 +12,7 @@ return {
   { "lua/fleet/cli/values.lua", "if param.secret then return", "if false then return", { line, rows, account } },
   { "lua/fleet/cli/input.lua", "\"\\r?\\n$\"", "\"%s+$\"", { parts } },
   { "lua/fleet/cli/input.lua", "environment.stdin_taken = true", "", { line, rows, account } },
-  { "lua/fleet/cli/bulk/journal.lua", "if not row.secrets[name] then shown", "do told", { bulk, "spec/cli/bulk_process_spec.lua" } },
+  { "lua/fleet/cli/bulk/journal.lua", "if not row.secrets[name] then shown", "do shown", { bulk, "spec/cli/bulk_process_spec.lua" } },
   { "lua/fleet/cli/bulk/journal.lua", "return a.run == b.run and", "return", { bulk, "spec/cli/bulk_process_spec.lua" } },
   { "lua/fleet/cli/bulk/estimate.lua", "need_of(limit, most, price_list) > rest + enough", "false", { bulk } },
   { "lua/fleet/cli/bulk/estimate.lua", "most[row.billing] = most[row.billing] + 1", "", { bulk } },
