@@ -105,4 +105,18 @@ describe("a look", function()
     assert.equal(1, #told)
     assert.matches("not connected to the receiver", told[1])
   end)
+
+  it("does not say so of a car whose connection has just ended", function()
+    self.dry, state.awake_since = false, now - 7000
+    self.handle = require("fleet").new({ base_url = "http://127.0.0.1:9", token = "none" }):vehicle(VIN)
+    self.hooks = { function(event) told[#told + 1] = event.text end }
+    connect()
+    vehicles.leaves(vehicle, { connection = 1, arrived = now - 60 })
+    vehicle.left = vehicle.left - 60
+    look.look(self, state, action)
+    assert.same({}, told)
+    vehicle.left_at = now - 700
+    look.look(self, state, action)
+    assert.equal(1, #told)
+  end)
 end)

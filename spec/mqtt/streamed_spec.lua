@@ -181,6 +181,23 @@ describe("a stream that fails", function()
       end)
   end)
 
+  it("because the connection of a car that has long been awake breaks: looks begin after ten minutes, and not before", function()
+    run({ vehicle = { sleep_after = 1e9 } }, "everything", function(house, source)
+      local bridge = house:start()
+      fleet.sleep(3 * 3600)
+      source.is_cut = true
+      fleet.sleep(300)
+      source.is_cut = false
+      fleet.sleep(1800)
+      assert.same({}, house.calls)
+      assert.equal(0, said(bridge, "billed"))
+      source.is_cut = true
+      fleet.sleep(800)
+      assert.equal(1, house.calls.data)
+      assert.equal(1, said(bridge, "not connected to the receiver of telemetry: live reads are made, which are billed"))
+    end)
+  end)
+
   it("because the car sends nothing more: looks begin after an hour", function()
     run({ vehicle = { sleep_after = 1e9 } }, "everything", function(house, source)
       local bridge = house:start()

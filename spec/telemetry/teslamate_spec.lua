@@ -159,6 +159,51 @@ describe("the output teslamate", function()
     assert.is_nil(client.ended)
   end)
 
+  it("takes no older value for news: what is sent again comes late", function()
+    local output, receiver = tls()
+    local car = drive(receiver)
+    turn(function() return car.upgraded end)
+    car:send { at = 1767225660, values = { Gear = { 2 }, VehicleSpeed = 0 } }
+    car:send { at = 1767225600, resend = true, values = { Gear = { 5 }, VehicleSpeed = 60, Soc = 50 } }
+    turn(function() return car.acknowledged[2] end)
+    local columns = teslamate_client.columns(subscribed(output).heard[2])
+    assert.same({ "P", "0", "50" }, { columns.shift_state, columns.speed, columns.soc })
+  end)
+
+  it("forgets what a vehicle sent before it was away for long, and keeps it over a short break", function()
+    local output = tls()
+    local now = 1e6
+    stub(require "fleet.async", "now", function() return now end)
+    local function event(type, connection) output:connection { type = type, connection = connection, vin = VIN } end
+    local function values() return output.vehicles[VIN].known.values end
+    event("connected", 1)
+    output:store { vin = VIN, topic = "V", at = 1, arrived = 1e9, connection = 1, values = { Gear = "D", VehicleSpeed = 60 } }
+    event("disconnected", 1)
+    now = now + 60
+    event("connected", 2)
+    assert.same({ Gear = "D", VehicleSpeed = 60 }, values())
+    event("disconnected", 2)
+    now = now + 601
+    event("connected", 3)
+    assert.same({}, values())
+    require("fleet.async").now:revert()
+  end)
+
+  it("has room for a program while others hold connections without a subscription", function()
+    local output, receiver = tls { token = "a secret word" }
+    drive(receiver):send { values = { Soc = 50 } }
+    local idle = {}
+    for i = 1, 70 do
+      idle[i] = watch(output)
+      if i % 2 == 0 then idle[i]:subscribe(VIN, "another word") end
+      turn(function() return idle[i].upgraded end)
+    end
+    local client = subscribed(output, VIN, "a secret word")
+    assert.equal("data:update", client.heard[2].msg_type)
+    assert.equal(1008, idle[1].close_code)
+    assert.is_nil(idle[70].ended)
+  end)
+
   it("ends with its receiver", function()
     local output, receiver = tls()
     local client = subscribed(output)

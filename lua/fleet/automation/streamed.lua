@@ -34,9 +34,9 @@ function M.looked(self, sections, now)
 end
 
 -- A receiver that a car which is awake does not reach is reported once.
-local function report_away(self, state, now)
-  local awake = state.awake_since and now - state.awake_since
-  if not awake or awake < looks().connects_within then return end
+local function report_away(self, state, vehicle, now)
+  local since = state.awake_since and math.max(state.awake_since, vehicle.since or -math.huge)
+  if not since or now - since < looks().connects_within then return end
   notices.notify(self, state, { {
     key = "stream away", severity = "warning",
     text = "the car is awake and is not connected to the receiver of telemetry: it is looked at, which is billed",
@@ -72,7 +72,7 @@ function M.read(self, state, action, now)
   local receiver = not action.texts and receiver_of(self)
   if not receiver or now < settled_at(state) then return nil end
   local vehicle = receiver:vehicle(self.config.car.vin)
-  if not vehicle.online then return report_away(self, state, now) end
+  if not vehicle.online then return report_away(self, state, vehicle, now) end
   local reads = self.definition.reads
   return looks().sections(vehicle, action.sections, {
     looked = shared_looks.looked(self), seen = state.seen, strict = type(reads) == "function",

@@ -168,7 +168,7 @@ end
 function heard.connected() end
 
 function heard.disconnected(bridge, car)
-  car.left_at = bridge.now()
+  car.left_at, car.gone_at = bridge.now(), bridge.now()
 end
 
 -- Returns a function that ends it. The car is tended soon, and no other.
@@ -192,7 +192,8 @@ local function failure_of(car, now)
     return nil
   end
   if car.state ~= "online" then return car.stream_failure end
-  if now - (car.awake_since or now) < looks().connects_within then return car.stream_failure end
+  local since = math.max(car.awake_since or now, car.gone_at or -math.huge) -- it may be in a tunnel, or be falling asleep
+  if now - since < looks().connects_within then return car.stream_failure end
   return "it is awake and not connected to the receiver of telemetry"
 end
 

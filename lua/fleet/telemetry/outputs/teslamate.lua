@@ -9,6 +9,7 @@ local errors = require "fleet.util.errors"
 local optional_module = require "fleet.util.optional_module"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
+local vehicles = require "fleet.telemetry.vehicle"
 
 local M = {}
 
@@ -16,6 +17,8 @@ local where = "fleet.telemetry: the output teslamate"
 local options = { "host", "port", "certificate", "certificate_key", "token", "on_notice" }
 local pem_names = { "certificate", "certificate_key" }
 local longest_text, most_connections, most_tags = 16384, 64, 32
+local most_idle = 48 -- connections, before one without a subscription has to go
+local holds_for = 600 -- seconds without the vehicle until what it sent before may no longer hold
 local certificates_every = 60 -- seconds, when a program connects
 
 -- ---- columns ----
@@ -72,7 +75,7 @@ local function send(handle, message) return handle:send(core.json_encode(message
 local function failure(handle, tag, kind, value) send(handle, { msg_type = "data:error", tag = tag, error_type = kind, value = value }) end
 
 local function update(viewer, tag, vehicle, at)
-  send(viewer.handle, { msg_type = "data:update", tag = tag, value = value_of(viewer.tags[tag], vehicle.values, at) })
+  send(viewer.handle, { msg_type = "data:update", tag = tag, value = value_of(viewer.tags[tag], vehicle.known.values, at) })
 end
 
 local function count(list)
@@ -101,7 +104,7 @@ requests["data:subscribe_oauth"] = function(self, viewer, request)
   local vehicle = self.vehicles[tag]
   if not vehicle or not next(vehicle.connections) then return failure(viewer.handle, tag, "vehicle_disconnected", "") end
   -- It would have sent a change: its values are those of now.
-  if next(vehicle.values) ~= nil then update(viewer, tag, vehicle, (select(2, tasks.loop.clock()))) end
+  if next(vehicle.known.values) ~= nil then update(viewer, tag, vehicle, (select(2, tasks.loop.clock()))) end
 end
 
 requests["data:unsubscribe"] = function(_, viewer, request)
@@ -115,7 +118,20 @@ Teslamate.__index = Teslamate
 
 local arrivals = {}
 
+-- Programs without a subscription, as those without the token, keep none out.
+local function drop_idle(self)
+  local oldest, all = nil, 0
+  for number, viewer in pairs(self.viewers) do
+    all = all + 1
+    if not viewer.ended and next(viewer.tags) == nil and number < (oldest or math.huge) then oldest = number end
+  end
+  if all < most_idle or not oldest then return end
+  self.viewers[oldest].ended = true
+  self.viewers[oldest].handle:end_connection(1008, "it has no subscription, and others connect")
+end
+
 function arrivals.connected(self, record, handle)
+  drop_idle(self)
   if handle:admit(true) then self.viewers[record.connection] = { handle = handle, tags = {} } end
 end
 
@@ -202,23 +218,34 @@ function M.new(given)
 end
 
 local function vehicle_of(self, vin)
-  local vehicle = self.vehicles[vin] or { values = {}, connections = {} }
+  local vehicle = self.vehicles[vin] or { known = vehicles.new(vin), connections = {} }
   self.vehicles[vin] = vehicle
   return vehicle
+end
+
+-- The part of a record that has columns.
+local function shown_of(record)
+  local part = tables.copy(record, { values = {}, invalid = {} })
+  for name, value in pairs(record.values or {}) do
+    if shown[name] then part.values[name] = value end
+  end
+  for _, name in ipairs(record.invalid or {}) do
+    if shown[name] then part.invalid[#part.invalid + 1] = name end
+  end
+  for name in pairs(record.texts or {}) do
+    if shown[name] then part.invalid[#part.invalid + 1] = name end
+  end
+  part.texts = nil
+  return part
 end
 
 --- Sends what has changed to the programs that show the vehicle. Always true: nothing is kept here.
 function Teslamate:store(record)
   if record.topic ~= "V" then return true end
-  local vehicle, changed = vehicle_of(self, record.vin), false
-  local function set(name, value)
-    if not shown[name] then return end
-    vehicle.values[name], changed = value, true
-  end
-  for name, value in pairs(record.values or {}) do set(name, value) end
-  for _, name in ipairs(record.invalid or {}) do set(name, nil) end
-  for name in pairs(record.texts or {}) do set(name, nil) end
-  for _, viewer in pairs(changed and self.viewers or {}) do
+  local vehicle, of_columns = vehicle_of(self, record.vin), shown_of(record)
+  vehicle.known.dirty = false
+  vehicles.learn(vehicle.known, of_columns)
+  for _, viewer in pairs(vehicle.known.dirty and self.viewers or {}) do
     if viewer.tags[record.vin] then update(viewer, record.vin, vehicle, math.min(record.at, record.arrived)) end
   end
   return true
@@ -228,8 +255,13 @@ end
 function Teslamate:connection(event)
   if not event.vin then return end
   local vehicle = vehicle_of(self, event.vin)
-  if event.type == "connected" then vehicle.connections[event.connection] = true end
-  if event.type == "disconnected" then vehicle.connections[event.connection] = nil end
+  if event.type == "connected" then
+    if vehicle.left and tasks.now() - vehicle.left > holds_for then vehicle.known = vehicles.new(event.vin) end
+    vehicle.connections[event.connection], vehicle.left = true, nil
+  elseif event.type == "disconnected" then
+    vehicle.connections[event.connection] = nil
+    if next(vehicle.connections) == nil then vehicle.left = tasks.now() end
+  end
 end
 
 function Teslamate:close()
