@@ -68,6 +68,8 @@ describe("the reply to an energy setting", function()
     local site = seam.site '{"response":{"result":false,"reason":"not_supported"}}'
     local _, err = site:backup { backup_reserve_percent = 20 }
     assert.matches("The site is not equipped for it", tostring(err))
+    _, err = seam.car({ seam.refused "not_supported" }):honk_horn()
+    assert.matches("The vehicle is not equipped for it", tostring(err))
   end)
 
   it("leaves the outcome unknown where it says neither", function()

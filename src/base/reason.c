@@ -122,15 +122,19 @@ struct fault_word fault_in(struct bytes text) {
 }
 
 void reason_doc(char out[static REASON_DOC], const struct reason *reason, const struct row *row) {
-  static const char vehicle[] = "vehicle", site[] = "site";
-  bool of_site = strcmp(row->handle, site) == 0;
+  static const char *const words[] = {"vehicle or site", "vehicle"}; /* the longer one first */
+  bool of_site = strcmp(row->handle, "site") == 0;
+  const char *own = of_site ? "site" : "vehicle";
   size_t size = 0;
   out[0] = '\0';
-  if (!reason->doc || (of_site && !strstr(reason->where, site))) return;
-  for (const char *at = reason->doc; *at && size + sizeof vehicle < REASON_DOC;) {
-    if (of_site && strncmp(at, vehicle, sizeof vehicle - 1) == 0) {
-      memcpy(out + size, site, sizeof site - 1);
-      size += sizeof site - 1, at += sizeof vehicle - 1;
+  if (!reason->doc || (of_site && !strstr(reason->where, "site"))) return;
+  for (const char *at = reason->doc; *at && size + strlen(own) + 1 < REASON_DOC;) {
+    size_t word = 0;
+    for (size_t i = 0; i < 2 && !word; i++)
+      if (strncmp(at, words[i], strlen(words[i])) == 0) word = strlen(words[i]);
+    if (word) {
+      memcpy(out + size, own, strlen(own));
+      size += strlen(own), at += word;
     } else {
       out[size++] = *at++;
     }
