@@ -17,12 +17,20 @@ local function fail(...)
   error((...):format(select(2, ...)), 0)
 end
 
--- By its VIN, its id, its name, or an end of the VIN that fits no other; without any where there is one only.
+local function names_of(service)
+  local names = {}
+  for i, vehicle in ipairs(service.vehicles) do names[i] = vehicle.record.display_name .. " (" .. vehicle.vin .. ")" end
+  return "the simulator has " .. table.concat(names, ", ")
+end
+
+-- By its VIN, its name, or an end of its VIN that fits no other; without a name the only vehicle.
 local function find_vehicle(service, name)
   local found = service.by_vin[name or ""]
   for _, vehicle in ipairs(found and {} or service.vehicles) do
     local fits = name == nil or vehicle.record.display_name == name or vehicle.vin:sub(-#name) == name and name ~= ""
-    if fits and found then fail("%s: several vehicles are meant", name or "vin") end
+    if fits and found then
+      fail("%s: %s", name and "several vehicles are meant by '" .. name .. "'" or "name the vehicle after the event", names_of(service))
+    end
     if fits then found = vehicle end
   end
   return found
@@ -30,7 +38,7 @@ end
 
 local function vehicle_of(service, vin)
   local vehicle = find_vehicle(service, vin)
-  if not vehicle then fail("no vehicle %s", tostring(vin)) end
+  if not vehicle then fail("no vehicle %s: %s", vin or "at all", names_of(service)) end
   physics.advance(vehicle, service:now())
   return vehicle
 end
