@@ -491,7 +491,7 @@ describe("names of parameters", function()
   end)
 
   it("that are options of the call are told where they stand", function()
-    refuses("set_charge_limit: 'timeout' is an option of the call: it stands in the table after the parameters", "car",
+    refuses("set_charge_limit: 'timeout' is an option of the call: pass it in the table after the parameters", "car",
       "set_charge_limit", { percent = 80, timeout = 5 })
     refuses("'wake' is an option of the call", "car", "auto_conditioning_start", { wake = true })
   end)

@@ -9,20 +9,20 @@ enum { NAME_MOST = 253, LABEL_MOST = 63 };
 #define DIGITS "0123456789"
 #define SPACES " \t\n\v\f\r"
 
-static bool stands_in(unsigned char byte, const char *set) {
+static bool is_in_set(unsigned char byte, const char *set) {
   return byte && strchr(set, byte);
 }
 
 /* How many bytes at the beginning are of the set. */
 static size_t span(struct bytes t, const char *set) {
   size_t n = 0;
-  while (n < t.size && stands_in(t.data[n], set)) n++;
+  while (n < t.size && is_in_set(t.data[n], set)) n++;
   return n;
 }
 
 static bool any_of(struct bytes t, const char *set) {
   for (size_t i = 0; i < t.size; i++)
-    if (stands_in(t.data[i], set)) return true;
+    if (is_in_set(t.data[i], set)) return true;
   return false;
 }
 
@@ -104,24 +104,24 @@ static struct bytes without(struct bytes t, size_t front) {
 
 static struct bytes without_scheme(struct bytes t) {
   size_t n = span(t, SMALL CAPITALS DIGITS "+.-");
-  bool scheme = n && stands_in(t.data[0], SMALL CAPITALS) && t.size - n >= 3 && !memcmp(t.data + n, "://", 3);
+  bool scheme = n && is_in_set(t.data[0], SMALL CAPITALS) && t.size - n >= 3 && !memcmp(t.data + n, "://", 3);
   return scheme ? without(t, n + 3) : t;
 }
 
 /* Removes the user information: all up to the last @ before the path. */
 static struct bytes without_user(struct bytes t) {
   size_t user = 0;
-  for (size_t i = 0; i < t.size && !stands_in(t.data[i], "/?#"); i++)
+  for (size_t i = 0; i < t.size && !is_in_set(t.data[i], "/?#"); i++)
     if (t.data[i] == '@') user = i + 1;
   return without(t, user);
 }
 
 static struct bytes host_part(struct bytes t) {
   t = without(t, span(t, SPACES));
-  while (t.size && stands_in(t.data[t.size - 1], SPACES)) t.size--;
+  while (t.size && is_in_set(t.data[t.size - 1], SPACES)) t.size--;
   t = without_user(without_scheme(t));
   for (size_t i = 0; i < t.size; i++)
-    if (stands_in(t.data[i], "/\\?#:")) t.size = i;
+    if (is_in_set(t.data[i], "/\\?#:")) t.size = i;
   if (t.size && t.data[t.size - 1] == '.') t.size--;
   return t;
 }
@@ -131,7 +131,7 @@ bool domain_meant(struct bytes text, struct buf *out) {
   unsigned char guess[NAME_MOST];
   if (host.size > sizeof guess) return false;
   for (size_t i = 0; i < host.size; i++)
-    guess[i] = stands_in(host.data[i], CAPITALS) ? (unsigned char)(host.data[i] | 0x20) : host.data[i];
+    guess[i] = is_in_set(host.data[i], CAPITALS) ? (unsigned char)(host.data[i] | 0x20) : host.data[i];
   struct bytes meant = {guess, host.size};
   if (bytes_equal(meant, text) || domain_problem(meant)) return false;
   buf_add(out, guess, host.size);

@@ -84,7 +84,7 @@ const char *node_type_name(const struct node *value) {
   if (value->type != NODE_OTHER) return names[value->type];
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (bytes_equal(value->text, bytes_of(others[i]))) return others[i];
-  return "table"; /* one that lies too deep */
+  return "table"; /* nested too deeply */
 }
 
 struct node *node_written(struct arena *a, const struct node *value) {
@@ -144,7 +144,7 @@ static int compare_keys(const struct node *a, const struct node *b) {
   return order ? order : (a->name.size > b->name.size) - (a->name.size < b->name.size);
 }
 
-/* Of equal keys the one of a comes first. */
+/* For equal keys the member of a comes first. */
 static struct node *merge(struct node *a, struct node *b) {
   struct node *first = NULL, **end = &first;
   while (a && b) {
@@ -184,7 +184,7 @@ void node_sort(struct node *object) {
   }
 }
 
-/* ---- asking ---- */
+/* ---- reading ---- */
 
 bool node_is(const struct node *value, enum node_type type) {
   return value && value->type == type;

@@ -305,7 +305,7 @@ static bool is_utf8(struct bytes text) {
   return true;
 }
 
-/* What a message cannot carry is refused in every form. */
+/* A text that a signed message cannot carry is rejected in the plain form too. */
 static void check_text(const struct arguments *a, const struct param *q, struct bytes text) {
   if (q->flags & PIN && !(text.size == 4 && is_digits(text))) mistake(a, "'%s' must be four digits", q->name);
   if (q->place != IN_BODY && !is_clean(text)) mistake(a, "'%s' must not hold control characters", q->name);
@@ -325,7 +325,7 @@ static void string_value(const struct arguments *a, const struct param *q, const
   buf_add(out, text.data, text.size);
 }
 
-/* Whether the text is given that the plain form takes in place of true or false. */
+/* Whether it is the text that the plain form accepts instead of true or false. */
 static bool is_boolean_word(const struct param *q, const struct node *value) {
   return q->word && is_text(value) && bytes_equal(value->text, bytes_of(q->word));
 }
@@ -348,7 +348,7 @@ static bool public_key_value(const struct arguments *a, const struct param *q, c
 
 /* ---- lists ---- */
 
-/* How many elements one request may carry; a list without any says nothing. */
+/* The number of elements is limited; an empty list is a mistake. */
 static bool check_list(const struct arguments *a, const struct param *q, const struct node *list) {
   double count = 0;
   if (!node_is_table(list))
@@ -365,7 +365,7 @@ static void list_value(const struct arguments *a, const struct param *q, const s
                        bool as_json, struct buf *out) {
   struct param each = *q;
   each.type = q->type == TYPE_VINS ? TYPE_VIN : TYPE_STRING;
-  each.min = each.max = 0; /* of a list they bound the number of elements */
+  each.min = each.max = 0; /* for a list they limit the number of elements */
   if (!check_list(a, q, list)) return;
   for (const struct node *one = first_element(list); one; one = next_element(one)) {
     struct buf text = BUF_INIT;
@@ -448,7 +448,7 @@ static void quoted_value(const struct arguments *a, const struct param *q, const
   buf_free(&text);
 }
 
-/* Of an object whose message carries one member alone. */
+/* For an object of which the message carries one member only. */
 static void check_member(const struct arguments *a, const struct param *q, const struct node *object) {
   const struct node *member = q->member ? node_member(object, q->member) : NULL;
   if (is_text(member)) check_text(a, q, member->text);

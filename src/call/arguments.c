@@ -41,7 +41,7 @@ static bool is_named(const struct node *part, const char *name) {
   return part->key == KEY_NAME && bytes_equal(part->name, bytes_of(name));
 }
 
-/* The member as it is given, a null too, which no parameter takes; NULL: absent. */
+/* The member as given, also null, which no parameter accepts; NULL: absent. */
 static const struct node *member(const struct node *object, const char *name) {
   for (const struct node *part = object ? object->first : NULL; part; part = part->next)
     if (is_named(part, name)) return part;
@@ -81,7 +81,7 @@ static void unknown_parameter(const struct arguments *a, const struct node *part
                               size_t count) {
   for (const struct option *o = call_option_rows; o->name; o++)
     if (is_named(part, o->name))
-      mistake(a, "'%s' is an option of the call: it stands in the table after the parameters", o->name);
+      mistake(a, "'%s' is an option of the call: pass it in the table after the parameters", o->name);
   const char *own = range_name(a->row, part);
   if (own)
     mistake(a, "unknown parameter '%.*s': here it is '%s'", (int)part->name.size,
@@ -142,8 +142,8 @@ static bool is_switched_off(const struct arguments *a) {
   return false;
 }
 
-/* What another parameter switches on: a vehicle takes a missing time for midnight. A PIN is needed in a
- * message alone, too. */
+/* Parameters that another one makes necessary: a vehicle reads a missing time as midnight. A PIN is necessary
+ * for a signed message as well. */
 static void check_required_with(const struct arguments *a, const struct param *q) {
   char word[64];
   if (!q->required_with || is_switched_off(a) || (a->message_only && !(q->flags & PIN))) return;
@@ -159,7 +159,7 @@ static void missing(const struct arguments *a, const struct param *q) {
           described ? ", in " : "", described ? q->unit : "");
 }
 
-/* A call that changes something says what. */
+/* A call that changes settings needs at least one of them. */
 static void check_any(const struct arguments *a, size_t count) {
   const char *names[MOST_PARAMS];
   if (a->row->flags & ROW_ANY_OF && count == 0 && param_names(a->row, names) > 0)
@@ -273,7 +273,7 @@ void write_path(const struct arguments *a, struct buf *target) {
   buf_text_add(target, from);
 }
 
-/* The walk over pages writes these itself. */
+/* lua/fleet/call/pages.lua writes these itself. */
 static bool turns_pages(const struct row *row, const struct param *q) {
   static const char *const words[] = {"", "page per_page", "pageNo pageSize", "limit offset"};
   return word_in(words[row->paging], q->name, strlen(q->name));
@@ -316,7 +316,7 @@ static void add_members(const struct arguments *a, struct buf *body) {
   check_any(a, count);
 }
 
-/* Those for the module itself are checked like the others, and are not sent. */
+/* Parameters of the module itself are checked like the others and not sent. */
 static void check_locals(const struct arguments *a) {
   for (const struct param *q = a->row->params; q && q->name; q++) {
     const struct node *value = q->place == IN_LOCAL ? param_value(a, q) : NULL;

@@ -36,7 +36,7 @@ bool option_concerns(const struct option *o, const struct row *row) {
   return false;
 }
 
-/* Only force is harmless where nothing is refused: it promises nothing. */
+/* Why an option has no effect for a row. force is absent: it is accepted everywhere. */
 static const char *const why_not[] = {
     [FOR_LIVE] = "calls that need the vehicle awake: this one does not",
     [FOR_WRITES] = "calls that change something: this one may always be repeated",
@@ -45,7 +45,7 @@ static const char *const why_not[] = {
     [FOR_SETTINGS] = "energy settings: this call is not read back",
 };
 
-/* False, where that is its default, says nothing. */
+/* false is accepted where it is the default. */
 static void check_concern(const struct arguments *a, const struct option *o, const struct node *value) {
   if (option_concerns(o, a->row) || !why_not[o->rows] || !node_is(value, NODE_BOOLEAN)) return;
   if (!o->fallback || value->boolean) mistake(a, "option '%s' is for %s", o->name, why_not[o->rows]);
@@ -71,7 +71,7 @@ static void check_names(const struct arguments *a) {
   }
 }
 
-/* The option as it is given, a null too; NULL: absent. */
+/* The option as given, also null; NULL: absent. */
 static const struct node *option_value(const struct arguments *a, const char *name) {
   for (const struct node *given = a->options->first; given; given = given->next)
     if (given->key == KEY_NAME && bytes_equal(given->name, bytes_of(name))) return given;

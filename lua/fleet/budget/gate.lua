@@ -116,8 +116,8 @@ function M.unused(call)
   if entry then count.take_back(call.context.meter, entry) end
 end
 
---- After a 429.
-function M.rest(call, reply, err)
+--- Notes a 429 for the calls that follow, which then wait in `wait`. The call that received it fails.
+function M.note_429(call, reply, err)
   local most = tonumber(reply:header("ratelimit-limit") or "")
   pacing.refused(call.context.pacer, call.row.billing, call.id, tasks.steady(), err.retry_after, most)
   err.paced = true

@@ -66,7 +66,7 @@ end
 
 --- One failure may be reported to several calls that waited for the same token: each gets its own.
 function M.no_token(call, err, kind)
-  local own = tables.copy(err, { outcome = "not_sent" }) -- of the call, which has not begun
+  local own = tables.copy(err, { outcome = "not_sent" }) -- the call that waited has sent nothing
   return nil, M.annotate(call, errors.new(err.kind, err.message, own)), kind
 end
 

@@ -69,7 +69,8 @@ end
 
 --- function(request, later) -> { status, headers, body }, or nil, err, sent, or later. sent nil counts as sent, and so does a
 --- failure of the function itself: it may have happened after the request left.
---- asked: the request of one who must not lose what was answered, whatever is raised here: it has a place for it.
+--- asked: a request with answer = false, or nil. The host's answer is stored in asked.answer before anything can raise, so that it is
+--- not lost.
 function M.exchange(context, request, seconds, asked)
   local opened = {}
   request.timeout = seconds
@@ -83,7 +84,7 @@ function M.exchange(context, request, seconds, asked)
   end
   if not answer then return unanswered(tostring(err), sent) end
   local read, reply = pcall(core.reply, answer, context.config.max_response)
-  if not read and reply == out_of_memory then error(reply, 0) end -- it says nothing about the answer
+  if not read and reply == out_of_memory then error(reply, 0) end -- the answer may be good
   if not read then return unanswered("the host's http function returned what is no reply: " .. tostring(reply)) end
   return reply
 end

@@ -2,7 +2,7 @@
 -- take this path. `run` at the end is the whole of it, `attempts` what is sent until it succeeds, `attempt` one request.
 --
 -- The core decides from facts: core.result says what a reply means, core.next whether another attempt follows. This file carries that
--- out and waits where it has to. Its helpers:
+-- out and waits where it has to. Its parts:
 --   send, host_http        how bytes leave                       failure    what an err says about its call
 --   vehicle_status_cache   what fleet_status said lately         observers  log, metrics, listeners, audit
 --   lifetime               keeps the client's store open         fleet.budget.gate  budgets and rate limits
@@ -25,8 +25,8 @@ local M = {}
 
 -- ---- what a call knows ----
 
---- A call of a row on a handle. request: of core.plan. The timeout counts from here. What only some calls come to know is set where it
---- becomes known: how often they were refreshed, sent to another host and repeated, the token that was rejected, a doubtful outcome.
+--- A call of a row on a handle. request: of core.plan. The timeout counts from here. Fields that only some calls need are set later:
+--- refreshes, regions and repeats (how often each was done), rejected (the token that was answered with 401), expires, pause.
 function M.new(row, request, handle)
   local timeout, idempotent, wanted_token, context, id = request:settings(handle)
   return {
@@ -65,7 +65,7 @@ local function refusal(call)
   if flags.needs_protocol and not call.signed then
     return failure.new(call, "unsupported", "this command exists only in signed form: set a key")
   end
-  if context.serves_others or call.request:flag("force") then return end -- others have chosen
+  if context.serves_others or call.request:flag("force") then return end -- a proxy: its callers decide
   if flags.command and row.since then
     local need, is_older = status_cache.firmware_need(context, row, call.id)
     if is_older then return failure.new(call, "unsupported", need .. updated) end
@@ -94,7 +94,7 @@ local ask_limits = on_demand.call("fleet.budget.gate", "ask")
 local limits_answer = on_demand.call("fleet.budget.gate", "cleared")
 local take_back = on_demand.call("fleet.budget.gate", "unused")
 local admit_attempt = on_demand.call("fleet.budget.gate", "admit")
-local rest_after_429 = on_demand.call("fleet.budget.gate", "rest")
+local note_429 = on_demand.call("fleet.budget.gate", "note_429")
 
 --- Waits until the rate limit lets the call go, where `admitted` has set call.pause.
 M.wait_for_limit = on_demand.call("fleet.budget.gate", "wait")
@@ -209,7 +209,7 @@ local function attempt(call, token, number)
   end
   if err then
     call.transient, call.trait = transient, trait
-    if kind == "rate_limited" and context.pacer then rest_after_429(call, reply, err) end
+    if kind == "rate_limited" and context.pacer then note_429(call, reply, err) end
     explain(call, reply, err, kind)
   end
   if observers.are_there(context) then observers.report(call, reply, err, number, billed) end
@@ -236,8 +236,8 @@ function M.wake_first(call, err)
   return false
 end
 
--- Does what core.next wants before the next attempt, which may be to wait: as long as a 429 or a 503 says, or a pause that grows.
--- False where no further attempt may follow.
+-- Prepares the next attempt as core.next decides: refreshes the token, changes the host, or waits (as long as the reply's Retry-After says,
+-- at most 5 seconds). False when no further attempt may follow, as after a 429: see note_429 for what waits then.
 local function prepare_next(call, err, token)
   call.left, call.retry_after, call.own_token = call.deadline - tasks.real(), err.retry_after, not call.context.config.token
   local action, seconds = core.next(err.kind, err.outcome, call)
@@ -278,7 +278,7 @@ end
 
 -- ---- the whole call ----
 
---- Runs act(call), which sends what the call needs (M.attempts where it is left out), between what every call begins and ends with.
+--- Runs a call from its checks to its result. act(call) sends its requests: M.attempts when it is left out.
 --- Returns the value, or nil, err, kind.
 function M.run(call, act)
   -- 1. Can it be made, and with which token?
@@ -289,7 +289,7 @@ function M.run(call, act)
   call.token_kind, err, kind = choose_token_kind(call)
   if not call.token_kind then return nil, err, kind end
 
-  -- 2. It begins: drain and close wait for its end. A store that another process has locked is waited for until the deadline.
+  -- 2. Register it: drain and close wait for its end. Its deadline also limits how long it waits for a store that is locked.
   tasks.enter()
   lifetime.hold(context)
   local task = tasks.current()
@@ -301,7 +301,7 @@ function M.run(call, act)
   ran, value, err, kind = pcall(within_limits, call, act or M.attempts)
   if task then task.call_deadline = outer_deadline end
 
-  -- 4. How did it end? A later attempt does not undo what an earlier one may have done; after an unknown outcome, "already so" may
+  -- 4. How did it end? A later attempt does not undo what an earlier one may have done; after an unknown outcome, "already set" may
   -- be the result of our own earlier attempt.
   if not ran then err = failure.interrupted(call, value) end
   if call.outcome_unknown then
@@ -309,7 +309,7 @@ function M.run(call, act)
     if not err and type(value) == "table" and value.changed == false then value.perhaps_changed = true end
   end
 
-  -- 5. It ends: for the budgets, for drain, for the store, for a client that was closed meanwhile.
+  -- 5. Clean up: return unused budget, unregister the call, flush the store, finish the closing of a client.
   local undone, undo_failure = true, nil
   if call.asked or call.admitted then undone, undo_failure = pcall(take_back_unsent, call, ran) end
   tasks.leave(err)

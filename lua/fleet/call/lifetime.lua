@@ -1,18 +1,18 @@
--- What keeps a client's store open, and what follows its calls. Functions of the context rather than parts of it: thousands of
--- clients are read one after the other, and each part is one more thing to fetch from memory.
+-- Keeps a client's store open during its calls, and flushes it after them. These are functions of the context and not objects in it: a
+-- program with thousands of clients then reads less memory for each.
 
 local count = require "fleet.budget.count"
 
 local M = {}
 
-local flushed_at_once = 16 -- records that one turn of the loop writes
+local flushed_at_once = 16 -- records that one iteration of the loop writes
 
---- A call or an exchange of tokens begins: the client's store stays open until `release`.
+--- Called at the start of a call or a token exchange: the client's store stays open until `release`.
 function M.hold(context)
   context.under_way = context.under_way + 1
 end
 
---- Ends what began with hold. The last one of a closed client closes its store.
+--- Undoes `hold`. The last one of a closed client closes its store.
 function M.release(context)
   context.under_way = context.under_way - 1
   if context.closed and context.under_way == 0 then context.finish(context) end

@@ -24,7 +24,7 @@ local function default_size(row, numbering)
   return numbering.default
 end
 
--- What tells a record of the row apart from others: an invitation is not its car.
+-- The key of a record: its members that the row's column `identity` names.
 local function identity(row, record)
   local parts = {}
   for i, name in ipairs(row.identity) do parts[i] = tostring(record[name]) end
@@ -87,7 +87,7 @@ end
 local methods = {}
 local mt = { __name = "fleet.pages" }
 
--- What is no list is walked in one of two ways; what takes a list would see an empty one.
+-- Raises for #list, list[1] and the like: code that expects a list would see an empty one.
 local function no_list(self, what)
   errors.usage("%s: %s: the records come page by page: use `for … in list do`, or list:collect() for a list of them",
     self.row.method, what)
@@ -126,7 +126,7 @@ local function new_state(self)
   return { walk = self.walk(self.plan()), i = 0, records = {} }
 end
 
--- The next record, as `each` gives it; what it leaves out is passed over.
+-- The next record, as `each` returns it. Records for which it returns nil are skipped.
 local function step(self, state, in_for)
   while state.records do
     while state.i < #state.records do
@@ -139,14 +139,14 @@ local function step(self, state, in_for)
   return nil
 end
 
--- A walk is found again by what it gave last, so that loops over one list may stand inside each other.
+-- A walk is found by the record that it returned last, so that loops over one list can be nested.
 local function continue(self, state, first, ...)
   if first ~= nil then self.walks[first] = state end
   return first, ...
 end
 
---- Generic for over all records of all pages; raises err. Each loop is a walk of its own from the first page. A call
---- without arguments goes on with one walk of its own, nil at its end.
+--- Generic for over all records of all pages; raises err. Each loop starts at the first page. Calls
+--- without arguments share one walk, and return nil at its end.
 function mt.__call(self, ...)
   if select("#", ...) == 0 then -- a generic for gives its state and its control
     self.own = self.own or new_state(self)

@@ -38,7 +38,7 @@ function M.all()
   return list
 end
 
---- All of them by name, for who looks through the names.
+--- All of them by name, for callers that iterate over the names.
 function M.all_by_name() return M.all() and M.by_name end
 
 return M

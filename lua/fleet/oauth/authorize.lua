@@ -77,7 +77,7 @@ local function use_state(context, state)
     { reason = "state_used" })
 end
 
--- The code of a callback that may be trusted, or nil, err, kind. What is not of this sign-in uses nothing up.
+-- The code of a callback that may be trusted, or nil, err, kind. The callback of another sign-in does not use up the state.
 local function code_of(context, callback, pending)
   local code, refused, kind, ours = core.callback(callback, pending, context.auth_url, context.token_url)
   if not code and not ours then return nil, refused, kind end

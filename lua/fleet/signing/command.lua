@@ -50,8 +50,8 @@ local function handshake_with(call, slot, which)
   return ok, err, kind
 end
 
--- A session goes on with the key it was made with, as long as that is on the vehicle. Else every key of the account is tried, the
--- new one first (key rotation).
+-- A session keeps its key while that key is on the vehicle. Otherwise every key of the account is tried, the new one first (key
+-- rotation).
 local function handshake(call, slot, due)
   local keys, ok, err, kind = #call.context.keys, nil, nil, "key_not_paired"
   if due == "confirm" then
@@ -93,8 +93,8 @@ local function ready_to_sign(call, slot)
   return ok, err, kind
 end
 
--- Draws a counter and signs the command. place: the id of an earlier message, whose counter it takes instead; nil then where the epoch of
--- that one is over. Returns the call that carries the message, and the message's id; or nil, err, kind.
+-- Draws a counter (session:sign_request does it) and signs the command. place: the id of an earlier message whose counter is used again;
+-- returns nothing then when the epoch of that message has ended. Returns the call that carries the message, and the message's id; or nil, err, kind.
 local function sign(call, session, place)
   local now = tasks.now()
   local request, id, kind = session:sign_request(content(call), envelope_row.pointer, now, place)

@@ -82,7 +82,7 @@ local function refusal(call, err, kind, text, ...)
   return nil, err, kind
 end
 
--- What the vehicle does not know may be newer than its firmware.
+-- Adds the firmware that a refused command needs: the vehicle's may be too old.
 local function name_firmware(call, value, err, kind)
   if not err or not call.row.since or err.outcome ~= "refused" then return value, err, kind end
   if kind ~= "unsupported" and err.reason ~= "not_supported" then return value, err, kind end
@@ -91,7 +91,7 @@ local function name_firmware(call, value, err, kind)
   return value, err, kind
 end
 
--- One certain refusal that the other way may mend is followed by the other way.
+-- Sends the command in one form. After a certain refusal that the other form can cure, sends it once in that form.
 local function travel(call, transport)
   local refused
   while true do
@@ -126,7 +126,7 @@ local function rule_of(row, rules, context)
   return known[commands]
 end
 
--- Values that fit into the plain form alone: it goes first where the vehicle may take it.
+-- Values that only the plain form can carry: it is tried first when the vehicle may accept it.
 local function too_wide(call, rule, known)
   local fits, err, kind = core.check_signed_form(call.request)
   if fits then return nil end
@@ -159,7 +159,7 @@ local function perform(row, rules, narrowed, handle, request)
   end
   local transport, why, failed_as = choose(call, rule_of(row, rules, call.context), narrowed)
   if not transport then return calls.ended(call, failure.new(call, failed_as or "unsupported", why)) end
-  local id = row.flags.idempotent_with_id and request:params().id -- drawn where the caller gave none
+  local id = row.flags.idempotent_with_id and request:params().id -- random when the caller gave none
   local value, err, kind = calls.ended(call, name_firmware(call, travel(call, transport)))
   if value and id then value.id = tonumber(id) end
   return value, err, kind

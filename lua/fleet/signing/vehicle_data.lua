@@ -17,7 +17,7 @@ local M = {}
 
 -- ---- the words of vehicle_data for those of the protocol ----
 
--- Members that say with other words, or with numbers, what vehicle_data says. An empty text: vehicle_data has no value then.
+-- Members whose words or numbers differ from those of vehicle_data. An empty text: vehicle_data has no value then.
 local words = {
   climate_keeper_mode = { Off = "off", On = "on", Dog = "dog", Party = "camp", Unknown = "" },
   defrost_mode = { Off = 0, Normal = 1, Max = 2 },
@@ -46,7 +46,7 @@ local function word(name, text)
   return prefix and string.sub(text, 1, #prefix) == prefix and string.sub(text, #prefix + 1) or text
 end
 
--- An empty message says its own name, { Charging = {} }.
+-- The value of a message that is empty is its name: { Charging = {} } is "Charging".
 local function named_alone(value)
   local name, inside = next(value)
   if type(name) ~= "string" or next(value, name) ~= nil or type(inside) ~= "table" or next(inside) ~= nil then return nil end

@@ -123,7 +123,7 @@ end
 
 local strong = { owner = "may add and remove keys, yours too", fleet_manager = "may do nearly what an owner may" }
 
--- The parameters with the key as its hex digits; what is no key is left for the row's own check.
+-- The parameters with the key as its hex digits; an invalid key is rejected by the row's own check.
 local function with_hex(params)
   if type(params) ~= "table" then return params end
   local public = params.public_key
@@ -146,7 +146,7 @@ function M.add_key(plain, car, params, options, ...)
   return plain(car, params, options, ...)
 end
 
---- Removes a key. The client's own goes with force = true only: nothing can be signed with it afterwards.
+--- Removes a key. The client's own key needs force = true: it can sign nothing afterwards.
 function M.remove_key(plain, car, params, options, ...)
   params = with_hex(params)
   local own = type(params) == "table" and own_keys(car)[params.public_key]

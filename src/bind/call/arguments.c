@@ -28,7 +28,7 @@ struct node *arguments_value(lua_State *L, int index, const struct arguments *a)
   return value;
 }
 
-/* What only the metatable of the table at index has under this name. */
+/* Copies a field that the table at index has only through its metatable. */
 static void add_inherited(lua_State *L, int index, const char *name, struct node *object,
                           const struct arguments *a) {
   lua_pushstring(L, name);
@@ -39,7 +39,7 @@ static void add_inherited(lua_State *L, int index, const char *name, struct node
   lua_pop(L, 1);
 }
 
-/* An object of the module that knows its own JSON (a tariff) has a method encode. */
+/* A parameter with a method `encode`, such as a tariff, writes its own JSON. */
 static void encode_object(lua_State *L, int index, const struct param *q, struct arguments *a) {
   if (lua_getfield(L, index, q->name) != LUA_TNIL && luaL_getmetafield(L, -1, "encode") != LUA_TNIL) {
     lua_pushvalue(L, -2);
@@ -52,8 +52,9 @@ static void encode_object(lua_State *L, int index, const struct param *q, struct
   lua_pop(L, 1);
 }
 
-/* The table at index, and what it has of these names through its metatable, which may run Lua: first, because
- * that may change the table. */
+/* The table at index, with the fields of these names that come from its metatable. Those are read first,
+ * because
+ * __index may run Lua code that changes the table. */
 static const struct node *table_value(lua_State *L, int index, const char *const *names, size_t count,
                                       const struct arguments *a) {
   struct node *inherited = node_new(a->arena, NODE_OBJECT);

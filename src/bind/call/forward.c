@@ -1,6 +1,6 @@
-/* Requests that no row's method plans: one that another program planned, for a proxy (the row's verb and path
- * with checked values in their places, the caller's query written anew, the body as it came), and one without
- * a row. */
+/* Two kinds of requests that core.plan does not make. The proxy forwards a request of another program: the
+ * verb and the path come from the row, the query is decoded and encoded again, the body is passed on
+ * unchanged. client:request sends a path without a row. */
 #include "bind/call/arguments.h"
 #include "bind/call/handles.h"
 #include "bind/call/request.h"
@@ -23,7 +23,7 @@ static double seconds_at(lua_State *L, int index) {
 }
 
 /* core.forward(row, { placeholder = value }, query, body or nil, seconds) -> request; its result is the
- * reply's body. Raises for a value that cannot stand in the path and for a query that is badly encoded. */
+ * reply's body. Raises for a value that is invalid in the path and for a query that is badly encoded. */
 static int l_forward(lua_State *L) {
   enum { VALUES = 2, QUERY, BODY, SECONDS, REQUEST };
   const struct row *row = row_at(L, 1);
@@ -57,7 +57,8 @@ static int l_forward(lua_State *L) {
   }
 static const struct row any_rows[] = {ANY("GET", 0), ANY("POST", 0), ANY("DELETE", 0)};
 
-/* Below the base address, and nothing that would end or change it. */
+/* Whether it is a path below the base address, without characters that could end the request line or change
+ * the address. */
 static bool is_target(struct bytes path) {
   if (!path.size || path.data[0] != '/') return false;
   for (size_t i = 0; i < path.size; i++)

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* A closed client still says what it is: its calls end with an error of kind `closed`, which those need that
- * were on their way when it was closed. */
+/* Methods of a closed client return an error of kind `closed`, so that calls in flight can report it. */
 const struct box_type client_type = {"fleet.client", NULL, NULL, NULL};
 
 static int l_handle_tostring(lua_State *L), l_handle_eq(lua_State *L);
@@ -70,20 +69,21 @@ void handle_push_id(lua_State *L, int index) {
     lua_getiuservalue(L, index, HANDLE_ID);
 }
 
-static bool stands_in(const void *given, const struct row *rows, size_t count) {
+static bool is_element_of(const void *given, const struct row *rows, size_t count) {
   uintptr_t offset = (uintptr_t)given - (uintptr_t)rows;
   return offset < count * sizeof *rows && offset % sizeof *rows == 0;
 }
 
-/* Only what core.row gave is a row: any other pointer is refused. */
+/* Rejects every pointer that does not point to a row of the tables. */
 const struct row *row_at(lua_State *L, int index) {
   const void *given = lua_islightuserdata(L, index) ? lua_touserdata(L, index) : NULL;
-  if (!stands_in(given, endpoint_rows, endpoint_count) && !stands_in(given, command_rows, command_count))
+  if (!is_element_of(given, endpoint_rows, endpoint_count) &&
+      !is_element_of(given, command_rows, command_count))
     luaL_typeerror(L, index, "row");
   return given;
 }
 
-/* The last four characters are enough to tell vehicles apart and too few to address one. */
+/* Shows the last four characters of the id: enough to distinguish vehicles, too few to address one. */
 static int l_handle_tostring(lua_State *L) {
   const struct box_type *type = type_at(L, 1);
   if (!type || type == &client_type) return luaL_typeerror(L, 1, "fleet handle");
@@ -106,7 +106,7 @@ static void push_handle(lua_State *L, const struct box_type *type, int client, i
   lua_setiuservalue(L, -2, HANDLE_ID);
 }
 
-/* Two handles of one client that stand for the same thing are equal. */
+/* Two handles of one client are equal when their kind and id are. */
 static int l_handle_eq(lua_State *L) {
   const struct box_type *type = type_at(L, 1);
   bool same = type && type != &client_type && type == type_at(L, 2);
@@ -126,7 +126,7 @@ static const char *id_name(const struct box_type *type) {
   return strcmp(kind, "vehicle") == 0 ? "vin" : strcmp(kind, "site") == 0 ? "id" : NULL;
 }
 
-/* client.partner, client.user, client.charging: the handles that need no id. Nothing for another word. */
+/* client.partner, client.user, client.charging: the handles that need no id. No value for other names. */
 static int push_part(lua_State *L, const char *word) {
   for (int i = 0; i < HANDLES; i++) {
     if (id_name(&handle_types[i]) || strcmp(kind_of_type(&handle_types[i]), word) != 0) continue;
@@ -145,8 +145,8 @@ static int push_member(lua_State *L, const struct box_type *type, const char *wo
   return 1;
 }
 
-/* __index: a method, the id, or a member. Upvalue: the methods, which may have an __index
- * of their own that makes those that were not used yet. */
+/* __index: a method, the id, or a member. Upvalue: the table of methods. Its own __index may create a method
+ * at the first use. */
 static int l_handle_index(lua_State *L) {
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
@@ -177,9 +177,8 @@ static int l_handle(lua_State *L) {
   return 1;
 }
 
-/* core.methods(kind) -> the table that methods are looked up in, the metatable. A caller that puts a function
- * in the place of
- * __index, to look further, still finds the table the next time. */
+/* core.methods(kind) -> the table of methods, the metatable of the handles. The table is kept under `methods`
+ * in the metatable, so that a caller may replace __index and still find it. */
 static int l_methods(lua_State *L) {
   const struct box_type *type = type_named(L, 1);
   lua_rawgetp(L, LUA_REGISTRYINDEX, type);
@@ -188,7 +187,7 @@ static int l_methods(lua_State *L) {
   return 2;
 }
 
-/* core.context(handle) -> context, client, id or nil. Raises for what is no handle. */
+/* core.context(handle) -> context, client, id or nil. Raises for other values. */
 static int l_context(lua_State *L) {
   lua_settop(L, 1);
   handle_push_context(L, 1);
@@ -237,7 +236,7 @@ static void define_handle(lua_State *L, const struct box_type *type) {
   lua_setfield(L, -3, "methods");
   lua_pushcclosure(L, l_handle_index, 1);
   lua_setfield(L, -2, "__index");
-  if (type != &client_type) { /* it holds nothing to let go, and each vehicle's would cost the collector */
+  if (type != &client_type) { /* no resource to free, and an object without __gc costs the collector less */
     lua_pushnil(L);
     lua_setfield(L, -2, "__gc");
   }

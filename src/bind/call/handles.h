@@ -11,10 +11,9 @@ enum { CLIENT_CONTEXT = 1, HANDLE_CLIENT = 1, HANDLE_ID = 2 };
 
 extern const struct box_type client_type;
 
-/* The name of the handle at index ("client", "vehicle", "site", ...), or NULL. Raises when its client is
- * closed. */
+/* The kind of the handle at index ("client", "vehicle", "site", ...), or NULL when it is no handle. */
 const char *handle_kind(lua_State *L, int index);
-/* Pushes the context of the handle's client; raises for what is no handle. */
+/* Pushes the context of the handle's client; raises for other values. */
 void handle_push_context(lua_State *L, int index);
 /* Pushes the id of the handle: a string, or nil for those without. */
 void handle_push_id(lua_State *L, int index);

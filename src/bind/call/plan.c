@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A method's arguments, from first on the stack up to behind, as a request. */
+/* A method's arguments, from first on the stack up to behind, become a request. */
 
 /* The placeholders of the path, apart from those that the handle implies, are the first arguments. */
 static int take_path(lua_State *L, struct arguments *a, int first, int behind) {
@@ -56,16 +56,16 @@ static int table_of_params(lua_State *L, const struct arguments *a, int index, i
   return lua_gettop(L);
 }
 
-/* Whether nil or an empty table is given in the place of the parameters of a row without any, and something
- * behind it. */
-static bool stands_for_none(lua_State *L, const struct arguments *a, int index, int behind) {
+/* Whether the row has no parameters and the caller gave nil or an empty table for them, followed by options.
+ */
+static bool is_empty_params(lua_State *L, const struct arguments *a, int index, int behind) {
   if (index + 1 >= behind || !lua_istable(L, index + 1)) return false;
   return lua_isnil(L, index) || (lua_istable(L, index) && !arguments_value(L, index, a)->first);
 }
 
 /* ---- what the request keeps ---- */
 
-/* Pushes the table or object that was given under this name; false: it was something else. */
+/* Pushes the table or object that the caller gave under this name; false: it gave another type. */
 static bool push_given_object(lua_State *L, int given, const char *name) {
   int type = given ? lua_getfield(L, given, name) : LUA_TNONE;
   if (type == LUA_TTABLE || type == LUA_TUSERDATA) return true;
@@ -84,8 +84,8 @@ static void push_params(lua_State *L, const struct node *checked, int given) {
   }
 }
 
-/* A command that may be signed is written by what carries it, as a body or as a message in a session: its
- * arguments stay, as they were checked. */
+/* A command that may be signed is written later, as a body or as a message of a session. Until then its
+ * checked arguments are kept. */
 static void defer_writing(lua_State *L, struct request *request, int box, int params) {
   struct arguments *a = &request->arguments;
   struct node *checked = take_params(a);
@@ -98,7 +98,7 @@ static void defer_writing(lua_State *L, struct request *request, int box, int pa
   lua_setiuservalue(L, box, REQUEST_PARAMS);
 }
 
-/* What has one form only is checked by writing it. */
+/* A call with one form is written at once, which checks it. */
 static void write_now(lua_State *L, struct request *request, int box, int params) {
   request->query_follows =
       write_content(&request->arguments, &request->target, &request->body, &request->has_body);
@@ -130,7 +130,7 @@ static int l_plan(lua_State *L) {
   int params = 0;
   if (takes_params(row))
     params = table_of_params(L, a, next++, behind);
-  else if (stands_for_none(L, a, next, behind))
+  else if (is_empty_params(L, a, next, behind))
     next++;
   int options = optional_table(L, a, next++, behind, "the options");
   for (; next < behind; next++)

@@ -1,9 +1,8 @@
-/* One call, checked: the row and the caller's arguments, and as a request target and a body what it is on the
- * wire.
+/* A checked call: its row, its arguments, and the request target and body to send.
  *
- * A request is a value: plan.c makes it, its transport (libcurl, a host's own HTTP, the proxy) makes a
- * reply of it, and result.c turns that into a result. What may be signed is written only when it goes in
- * plain form. The body stays in C because it may hold a PIN; it is wiped when the box goes.
+ * plan.c makes it, the transport (libcurl, a host's own HTTP, the proxy) sends it, and result.c turns the
+ * reply into a result. Target and body of a command that may be signed are written only when it is sent in
+ * plain form. The body stays in C because it may hold a PIN; it is wiped when the box is freed.
  */
 #ifndef FLEET_BIND_REQUEST_H
 #define FLEET_BIND_REQUEST_H
@@ -19,10 +18,10 @@ struct request {
   size_t planned;     /* size of target before request:query, 0: not called yet */
   bool query_follows; /* target has a query already */
   bool has_body;
-  bool written; /* target and body stand */
+  bool written; /* target and body are complete */
   struct call_options options;
-  struct arguments arguments; /* while its form is open: of a command, or before it is written */
-  struct arena *arena;        /* which they are in; owned, NULL: there are none */
+  struct arguments arguments; /* until target and body are written; a command keeps them */
+  struct arena *arena;        /* of the arguments; owned, NULL: none */
   struct buf error;
 };
 
@@ -38,7 +37,7 @@ struct request *request_new(lua_State *L, const struct row *row);
 struct arguments *request_arguments(lua_State *L, struct request *r);
 /* Target and body are complete; raises for a mistake in them. Only the arguments of a command are kept. */
 void request_written(lua_State *L, struct request *r);
-/* The request at index with target and body, which are written now where its form was open. */
+/* The request at index. Writes target and body now if they were not written yet. */
 const struct request *check_written(lua_State *L, int index);
 
 static inline const char *request_name(const struct request *r) {

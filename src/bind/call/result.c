@@ -74,7 +74,7 @@ static void finish_command(lua_State *L, int at, bool changed, const char *reaso
 }
 
 /* Turns { result, reason, ... } at the top into { changed, reason, via, authenticated, ... }:
- * done needs a positive statement (doc/protocol.md#outcomes). error: of the body around it, or NULL. */
+ * only result = true counts as done (doc/protocol.md#outcomes). error: of the body around it, or NULL. */
 static bool command_result(lua_State *L, const struct request *request, const char *error, struct err *e) {
   int table = lua_gettop(L);
   if (lua_getfield(L, table, "result") != LUA_TBOOLEAN)
@@ -88,7 +88,7 @@ static bool command_result(lua_State *L, const struct request *request, const ch
   return true;
 }
 
-/* Gives the table at this index the member under its own name, where the service wrote the other one. */
+/* Copies the member `other` to `name` when the service wrote only `other`. */
 static void rename_member(lua_State *L, int table, const char *name, const char *other) {
   if (lua_getfield(L, table, name) == LUA_TNIL && lua_getfield(L, table, other) != LUA_TNIL)
     lua_setfield(L, table, name);
@@ -98,13 +98,13 @@ static void rename_member(lua_State *L, int table, const char *name, const char 
 /* The member of this name as a number, also where it is text; 0: there is none. */
 static int code_of(lua_State *L, int table, const char *name) {
   lua_getfield(L, table, name);
-  lua_Number code = lua_tonumber(L, -1); /* 0: it is none */
+  lua_Number code = lua_tonumber(L, -1); /* 0: no number */
   lua_settop(L, table);
   return code >= 100 && code <= 999 ? (int)code : 0;
 }
 
-/* Energy settings answer { code, message } or { result, reason } (doc/protocol.md#energy-settings). Taken
- * needs a code of success or `result`: a bare word, true and an empty object say nothing. */
+/* Energy settings answer { code, message } or { result, reason } (doc/protocol.md#energy-settings). The
+ * setting counts as accepted only with a code of success or `result`; a string, true or {} proves nothing. */
 static bool setting_result(lua_State *L, const struct request *request, struct err *e) {
   int value = lua_gettop(L);
   if (!lua_istable(L, value))
@@ -148,7 +148,7 @@ static bool only_bytes(lua_State *L, struct bytes text) {
   return good;
 }
 
-/* Whether the body has an error that decides; both: beside a response. */
+/* Whether the body has an `error` that makes the reply a failure. both: it has a `response` too. */
 static bool says_error(lua_State *L, const struct row *row, bool *both) {
   if (lua_type(L, -1) != LUA_TTABLE || !string_field(L, lua_gettop(L), "error")) return false;
   lua_getfield(L, -1, "response");
@@ -158,13 +158,13 @@ static bool says_error(lua_State *L, const struct row *row, bool *both) {
   return empty || !(row->flags & ROW_COMMAND);
 }
 
-/* A bare word in the place of a record: `false` is no success of a write. */
+/* Whether the value is false instead of a record: a write did not succeed then. */
 static bool says_no(lua_State *L) {
   return lua_isboolean(L, -1) ? !lua_toboolean(L, -1)
                               : lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "false") == 0;
 }
 
-enum { LAST_KNOWN_SUCCESS = 204 }; /* what an error means beside another 2xx is not published */
+enum { LAST_KNOWN_SUCCESS = 204 }; /* above it, the meaning of an `error` in a 2xx is not published */
 
 static bool begins_with(const struct buf *body, const char *start) {
   return body->size >= strlen(start) && memcmp(body->data, start, strlen(start)) == 0;
@@ -203,7 +203,8 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   }
   const char *error = NULL;
   if (row->flags & ROW_COMMAND && lua_type(L, -1) == LUA_TTABLE) {
-    lua_pushstring(L, string_field(L, lua_gettop(L), "error")); /* it stays when its body goes */
+    lua_pushstring(
+        L, string_field(L, lua_gettop(L), "error")); /* keeps the text alive when the body is replaced */
     lua_insert(L, -2);
     error = lua_tostring(L, -2);
   }
@@ -259,7 +260,7 @@ static void failed_result(const struct request *request, const struct http_respo
   e->status = r->status;
   e->retry_after = v->retry_after;
   struct verdict shown = *v;
-  bool of_site = strcmp(request->row->handle, "site") == 0; /* which cannot be woken */
+  bool of_site = strcmp(request->row->handle, "site") == 0; /* a site cannot be woken */
   if (of_site && v->row && v->row->advice && strstr(v->row->advice, "vehicle")) shown.row = NULL;
   compose_failure(e, request_name(request), r, s, &shown);
 }

@@ -8,9 +8,8 @@
 
 enum { DEEPEST = 2 }; /* response, and the row's own member */
 
-/* The value that is checked is at the top of the stack. text is the reply; entered are the names of the
- * members that lead to the value, so that it can be found in the text where its Lua table does not show its
- * kind. */
+/* The value to check is at the top of the stack. text is the reply, entered the path of member names to the
+ * value: an empty Lua table is looked up in the text, where [] and {} differ. */
 struct shape_check {
   lua_State *L;
   const struct row *row;
@@ -40,7 +39,7 @@ static bool enter(struct shape_check *c, const char *name) {
   return true;
 }
 
-/* A member that is null is gone from the table, but the service did wrap its reply. */
+/* Enters `response`. A null member is absent from the Lua table, so the text decides whether it exists. */
 static void unwrap(struct shape_check *c) {
   if (enter(c, "response") || lua_type(c->L, -1) != LUA_TTABLE) return;
   struct bytes text = c->text;
@@ -120,8 +119,8 @@ static bool has_identity(const struct shape_check *c, int value, int known) {
   return !c->row->identity && !is_empty(c->L, value);
 }
 
-/* The records of a list are known by the same member as a rule: its name stays at known. What has a member is
- * no list. Both leave what they found above the value. */
+/* Whether the value is a record: a table with a member of the row's identity. The name of the member that the
+ * last record had is at `known` and is tried first. Leaves values above `value`. */
 static bool is_record(const struct shape_check *c, int value, int known) {
   if (lua_type(c->L, value) != LUA_TTABLE) return false;
   if (has_member(c->L, value, known)) return true;

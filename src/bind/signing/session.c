@@ -1,7 +1,7 @@
 /* fleet.session: the client's half of the signed protocol with one domain of one vehicle.
  *
- * What makes a Lua value or calls the caller's clock or random may run a finaliser of the host that closes
- * the session, so check_session comes after it and directly before the session is used.
+ * Creating a Lua value, or calling the caller's clock or random, may run a finaliser that closes the session.
+ * Therefore check_session is called after that and directly before the session is used.
  */
 #include "signing/session.h"
 
@@ -86,9 +86,9 @@ static int l_export(lua_State *L) {
   return 1;
 }
 
-/* core.resume(keys, options of core.session but the key) -> the session that goes on with the state, and the
- * place of the key that wrote the state; nothing where it is damaged or another key's. The first key of a
- * list of two may not be on the vehicle yet. */
+/* core.resume(keys, options of core.session without key) -> a session that continues from the state, and the
+ * index of the key that wrote the state; nothing when the state is damaged or was written with another key.
+ * The first of two keys may not be on the vehicle yet. */
 static int l_resume(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -152,9 +152,9 @@ static int l_due(lua_State *L) {
   return 1;
 }
 
-/* session:prepare(repeatable, now, wall, reserved, block) -> due, as above; else nil, and where the next
- * counter is not below reserved a state that leaves so many counters out and the first counter beyond them;
- * or nil, nil, err, kind */
+/* session:prepare(repeatable, now, wall, reserved, block) -> due, as above; or nil. When the next counter is
+ * not below reserved, nil is followed by a state to save, which reserves block counters, and the first
+ * counter after them. nil, nil, err, kind on failure. */
 static int l_prepare(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -215,7 +215,7 @@ static uint32_t flags_option(lua_State *L, int index) {
 
 struct message_options {
   struct sign_options sign;
-  struct bytes again; /* id of the message in whose place this one is signed; data NULL: none */
+  struct bytes again; /* id of an earlier message whose counter is used again; data NULL: none */
   bool unpublished;
 };
 
@@ -373,8 +373,8 @@ static int l_handshake_request(lua_State *L) {
 }
 
 /* session:sign_request(command, row, now, again) -> the request that carries it signed, id; or nil, err,
- * kind. command: a planned request, or the bytes of a message. again: id of a message in whose place it is
- * signed; nothing comes back where that takes a new counter. */
+ * kind. command: a planned request, or the bytes of a message. again: id of an earlier message whose counter
+ * is used again; returns nothing when that would need a new counter. */
 static int l_sign_request(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -464,7 +464,7 @@ static int push_refusal(lua_State *L, const struct err *e) {
   return 3;
 }
 
-/* Whether the answer at the top of the stack, with or without data, says that it was refused. */
+/* Whether the answer at the top of the stack is a refusal; it may hold data or not. */
 static bool is_no(lua_State *L, const struct answer_facts *f) {
   bool no = f->status != STATUS_OK;
   if (lua_getfield(L, -1, "actionStatus") == LUA_TTABLE) {
@@ -494,7 +494,7 @@ static int push_data(lua_State *L, const struct answer_facts *f, const char *mem
   return push_refusal(L, e);
 }
 
-/* A late answer to an earlier message says nothing, also where it is a refusal. */
+/* A late answer to an earlier message is ignored, even when it is a refusal. */
 static int push_other_answer(lua_State *L, bool resynced) {
   struct err e;
   err_clear(&e);
