@@ -4,7 +4,7 @@ local fleet = require "fleet"
 
 fleet.loop.wait = function(seconds) cqueues.poll(fleet.loop, seconds) end
 
-local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN" }
+local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN", store = os.getenv "FLEET_STORE" }
 local queue = cqueues.new()
 
 for car in client:vehicles() do

@@ -1,10 +1,8 @@
 -- What to do when a command fails: the outcome says whether it may have happened, and settle looks.
 local fleet = require "fleet"
 
-local client = fleet.new {
-  base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN",
-}
-local car = client:vehicle(os.getenv "FLEET_VIN")
+local client = assert(fleet.from_config()) -- the variables FLEET_…, else ~/.config/fleet/config.json
+local car = client:vehicle(os.getenv "FLEET_VIN" or "5YJ3FLEE9RF000001") -- Blue of the simulator
 
 local result, err = car:charge_port_door_open()
 if result then

@@ -1,7 +1,7 @@
 -- Many things at once: every vehicle in a task of its own, at most eight calls in flight.
 local fleet = require "fleet"
 
-local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN" }
+local client = assert(fleet.from_config()) -- the variables FLEET_…, else ~/.config/fleet/config.json
 
 fleet.run(function()
   local cars = {}

@@ -23,7 +23,7 @@ local runs = {
     "energy now: solar %d+ W", "80 %% +Complete .* EUR",
     "tariff problem:",
     "nothing was left behind%.\n$" },
-  ["first_light.lua"] = { needs = "app", vin .. "\t[^\n]*\tonline", old .. "\t[^\n]*\tonline",
+  ["first_light.lua"] = { needs = "token", vin .. "\t[^\n]*\tonline", old .. "\t[^\n]*\tonline",
     "charge limit 80 %%: ",
     "Maple Street\tsolar %-?[%d%.]+ W\tbattery %-?[%d%.]+ W\n$" },
   ["keys.lua"] = { "without the passphrase:\tnil\t%S", "fingerprint:\t%x+\n%-%-%-%-%-BEGIN PUBLIC KEY",

@@ -119,7 +119,7 @@ describe("fleet.sim", function()
       ["an unknown fault"] = { { fault = "rain" }, "unknown fault 'rain'" },
       ["an unknown event"] = { { event = "rain" }, "unknown event 'rain'" },
       ["an unknown vehicle"] = { { event = "park", vin = "X" }, "no vehicle X: the simulator has Blue (5YJ" },
-      ["an event without a vehicle, where there are several"] = { { event = "park" }, "name the vehicle after the event: the simulator has Blue (5YJ" },
+      ["an event without its vehicle"] = { { event = "park" }, "name the vehicle after the event: the simulator has Blue" },
       ["an unknown section"] = { { set = { ["5YJSFLEE9KF000002"] = { wheels = 3 } } }, "no such member" },
       ["time that runs backwards"] = { { advance = -1 }, "0 or more" },
     }) do

@@ -41,7 +41,8 @@ function M.raw(context, request, seconds)
   return tasks.exchange("submit_raw", request, settings(context, false), seconds)
 end
 
---- Fetches a file from another host than the service: sends no token, follows no redirect, and reads at most `limit` bytes. Returns { status =, headers = text, body =, failure =, message = }.
+--- Fetches a file from another host than the service: sends no token, follows no redirect, and reads at most `limit` bytes.
+--- Returns { status =, headers = text, body =, failure =, message = }.
 function M.fetch(context, url, seconds, limit)
   local reply, err
   if context.config.http then

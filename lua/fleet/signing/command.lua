@@ -93,8 +93,9 @@ local function ready_to_sign(call, slot)
   return ok, err, kind
 end
 
--- Draws a counter (session:sign_request does it) and signs the command. place: the id of an earlier message whose counter is used again;
--- returns nothing then when the epoch of that message has ended. Returns the call that carries the message, and the message's id; or nil, err, kind.
+-- Draws a counter (session:sign_request does it) and signs the command. place: the id of an earlier message whose counter is used
+-- again; returns nothing then when the epoch of that message has ended. Returns the call that carries the message, and the message's id;
+-- or nil, err, kind.
 local function sign(call, session, place)
   local now = tasks.now()
   local request, id, kind = session:sign_request(content(call), envelope_row.pointer, now, place)
