@@ -27,6 +27,25 @@ local function data_of(values, invalid)
 end
 
 describe("the view", function()
+  it("takes a value of another kind than the field's for unknown, and raises nothing", function()
+    local others = { number = 7.5, text = "word", boolean = true, parts = { DriverFront = true, latitude = 1, longitude = 2 } }
+    local rows, tried = require("fleet.telemetry.fields").rows, 0
+    for name in pairs(rows) do
+      for _, value in pairs(others) do
+        assert.is_true(compat.pcall(data_of, { [name] = value }))
+        tried = tried + 1
+      end
+    end
+    assert.is_true(tried > 400)
+    for _, name in ipairs { "DoorState", "Location", "TpmsHardWarnings", "Locked" } do
+      assert.same({ vin = VIN }, data_of { [name] = 1 })
+    end
+    assert.same({ vin = VIN }, data_of {
+      DoorState = true, ChargeLimitSoc = true, TpmsPressureFl = "low", DetailedChargeState = 4, TimeToFullCharge = {},
+      ChargingCableType = 1,
+    })
+  end)
+
   for name, one in pairs {
     DetailedChargeState = { "Charging", { charge_state = { charging_state = "Charging" } } },
     BatteryLevel = { 71.6, { charge_state = { battery_level = 72 } } },

@@ -18,6 +18,21 @@ end
 
 local function window(value) return ({ Closed = 0, PartiallyOpen = 1, Opened = 1 })[value] end
 
+local function number(value) return type(value) == "number" and value or nil end
+
+local function boolean(value)
+  if type(value) == "boolean" then return value end
+end
+
+local function text(value) return type(value) == "string" and value or nil end
+
+-- Of a value with parts: a vehicle may send a single one in its place.
+local function parts(fn)
+  return function(value)
+    if type(value) == "table" then return fn(value) end
+  end
+end
+
 local function place(value) return value.latitude, value.longitude end
 
 local function flag(value)
@@ -38,14 +53,15 @@ local display = { Off = 0, Dim = 1, Accessory = 2, On = 3, Driving = 4, Charging
 
 -- By field: a function from its value to those of its places, in their order.
 local conversions = {
-  BatteryLevel = whole, Soc = whole, ChargeAmps = whole, ChargerVoltage = whole, DoorState = doors, Location = place,
-  DestinationLocation = place, TpmsHardWarnings = tyres, TpmsSoftWarnings = tyres, FdWindow = window, FpWindow = window, RdWindow = window,
+  BatteryLevel = whole, Soc = whole, ChargeAmps = whole, ChargerVoltage = whole, DoorState = parts(doors), Location = parts(place),
+  DestinationLocation = parts(place), TpmsHardWarnings = parts(tyres), TpmsSoftWarnings = parts(tyres),
+  FdWindow = window, FpWindow = window, RdWindow = window,
   RpWindow = window, SentryMode = one_of(not_off), CenterDisplay = one_of(display),
-  TimeToFullCharge = function(value) return value, type(value) == "number" and whole(value * 60) or nil end,
+  TimeToFullCharge = function(value) return number(value), type(value) == "number" and whole(value * 60) or nil end,
   EstimatedHoursToChargeTermination = function(value) return type(value) == "number" and whole(value * 60) or nil end,
-  ChargingCableType = function(value) return (value == "SNA" or value == "Unknown") and "<invalid>" or value end,
+  ChargingCableType = function(value) return (value == "SNA" or value == "Unknown") and "<invalid>" or text(value) end,
   Gear = one_of { P = "P", R = "R", N = "N", D = "D" },
-  SpeedLimitMode = function(value) if type(value) == "boolean" then return value end end,
+  SpeedLimitMode = boolean,
   SoftwareUpdateExpectedDurationMinutes = times(60), SoftwareUpdateScheduledStartTime = times(1000),
   HvacPower = function(value)
     if climate[value] == nil then return nil end
@@ -64,10 +80,16 @@ local function same(value)
   return value
 end
 
+local function name_of(value) return text(same(value)) end
+
+-- By kind: a value of another kind says nothing that could be used.
+local of_kind = { number = number, integer = number, boolean = boolean, enum = name_of }
+
+local function conversion_of(name) return conversions[name] or of_kind[fields.rows[name].kind] or same end
+
 -- Of two fields with one place the first is taken where the condition holds.
 local function takes_part(name, values)
-  local function number(field) return type(values[field]) == "number" and values[field] or nil end
-  local ac, dc = number "ACChargingPower", number "DCChargingPower"
+  local ac, dc = number(values.ACChargingPower), number(values.DCChargingPower)
   local fast = values.FastChargerPresent == true or dc ~= nil and dc > 0
   if name == "ACChargingPower" then return not dc or ac ~= nil and ac >= dc end
   if name == "DCChargingPower" then return dc ~= nil and (not ac or dc > ac) end
@@ -124,7 +146,7 @@ function M.each(vehicle, fn)
     for i, path in ipairs(places[name]) do fn(path, converted[i], name) end
   end
   for name in pairs(vehicle.ended or {}) do put(name, name == "ChargingCableType" and unplugged or {}) end
-  for name, value in pairs(vehicle.values) do put(name, { (conversions[name] or same)(value) }) end -- last: two fields may share a place
+  for name, value in pairs(vehicle.values) do put(name, { conversion_of(name)(value) }) end -- last: two fields may share a place
 end
 
 --- The view of a vehicle. given.age: seconds; what was last known to hold earlier is left out. given.sections: a set of names; left out,
