@@ -211,6 +211,9 @@ describe("the doctor", function()
   -- what is wrong, the line that says so, its cause, what to do
   local cases = {
     { "not signed in", "sign-in", nil, "fleet login", prepare = function() configured() end },
+    { "not signed in, and no application", "sign-in", nil, "fleet setup", prepare = function()
+      configured { client_id = false, client_secret = false }
+    end },
     { "the sign-in cannot be refreshed", "sign-in", nil, "offline_access", prepare = function()
       configured()
       sign_in { refresh_token = false }

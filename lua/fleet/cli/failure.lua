@@ -34,7 +34,9 @@ local hints = {
     if given.token then
       return "The token was brought along (--token, FLEET_TOKEN): bring a fresh one, or leave it out and run 'fleet login'."
     end
-    if not given.client_id then return "No application is configured: run 'fleet setup'." end
+    if not given.client_id then
+      return "No application is configured: run 'fleet setup'. To try it without an account: eval \"$(fleet sim --env)\""
+    end
     return "Sign in with 'fleet login'."
   end,
   asleep = function(_, context)

@@ -13,7 +13,7 @@ local function check(name, client)
   local known, context = pcall(core.context, client)
   if not known or type(context) ~= "table" then errors.usage("fleet.proxy.new: '%s' is not a client", name) end
   if not context.keys then
-    errors.usage("fleet.proxy.new: the client has no key, and nothing could be signed: set 'key'")
+    errors.usage("fleet.proxy.new: the client has no key, and cannot sign: set 'key' (FLEET_KEY); 'fleet setup' makes one")
   end
   if context.config.commands == "proxy" then
     errors.usage("fleet.proxy.new: the client sends its commands to a proxy itself: commands = \"auto\" signs them")

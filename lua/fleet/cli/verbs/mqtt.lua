@@ -32,6 +32,7 @@ end
 local function from_file(path)
   if not path then return {} end
   local found, err = require("fleet.client.config_file").read(path)
+  if err and err.absent then usage_error.raise("--options: there is no file " .. path, { "mqtt" }) end
   if err then usage_error.raise("--options: " .. err.message, { "mqtt" }) end
   if type(found) ~= "table" then usage_error.raise("--options: " .. path .. " is not a JSON object", { "mqtt" }) end
   if found.password then
