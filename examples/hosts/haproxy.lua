@@ -4,7 +4,7 @@ local fleet = require "fleet"
 
 fleet.loop.wait = function(seconds) core.msleep(math.max(1, math.floor(math.min(seconds, 0.01) * 1000))) end
 
-local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN" }
+local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN", store = os.getenv "FLEET_STORE" }
 
 core.register_service("car", "http", function(applet)
   local vin = string.match(applet.path, "^/car/(%w+)$")

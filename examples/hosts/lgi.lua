@@ -2,7 +2,7 @@
 local GLib = require("lgi").GLib
 local fleet = require "fleet"
 
-local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN" }
+local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN", store = os.getenv "FLEET_STORE" }
 local main = GLib.MainLoop()
 GLib.io_add_watch(GLib.IOChannel.unix_new(fleet.loop.fd()), GLib.PRIORITY_DEFAULT, GLib.IOCondition.IN, function()
   fleet.loop.step()

@@ -2,7 +2,7 @@
 local socket = require "socket"
 local fleet = require "fleet"
 
-local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN" }
+local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN", store = os.getenv "FLEET_STORE" }
 local task = fleet.spawn(function()
   for car, record in client:vehicles() do print(car.vin, record.state) end
   return "done"

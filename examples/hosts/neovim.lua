@@ -3,7 +3,7 @@
 local uv = vim.uv or vim.loop
 local fleet = require "fleet"
 
-local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN" }
+local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN", store = os.getenv "FLEET_STORE" }
 local poll = uv.new_poll(fleet.loop.fd())
 poll:start("r", vim.schedule_wrap(function() fleet.loop.step() end))
 

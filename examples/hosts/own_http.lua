@@ -31,7 +31,9 @@ local function http(request, later)
   return later
 end
 
-local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN", http = http }
+local client = fleet.new {
+  base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN", store = os.getenv "FLEET_STORE", http = http,
+}
 uv.new_poll(fleet.loop.fd()):start("r", function() fleet.loop.step() end)
 fleet.spawn(function()
   for car, record in client:vehicles() do print(car.vin, record.state) end

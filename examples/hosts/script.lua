@@ -5,7 +5,7 @@ local fleet = require "fleet"
 local ticks = 0
 function tick() ticks = ticks + 1 end
 
-local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN" }
+local client = fleet.new { base_url = os.getenv "FLEET_BASE_URL", token = os.getenv "FLEET_TOKEN", store = os.getenv "FLEET_STORE" }
 fleet.spawn(function()
   for car, record in client:vehicles() do print(car.vin, record.state) end
   fleet.sleep(0.1)

@@ -43,7 +43,8 @@ function M.tokens(report, context)
   local slots, err = context:client():token_info()
   if not slots then return failed(report, "sign-in", err, "look at the store") end
   local user = slots.user
-  if not user then return add(report, "sign-in", false, "not signed in", report.given.client_id and "run 'fleet login'" or "run 'fleet setup'") end
+  local sign_in = report.given.client_id and "run 'fleet login'" or "run 'fleet setup'"
+  if not user then return add(report, "sign-in", false, "not signed in", sign_in) end
   report.user = user
   if user.refresh_by then
     return add(report, "sign-in", true, os.date("!to be refreshed by %Y-%m-%d", math.floor(user.refresh_by)))
