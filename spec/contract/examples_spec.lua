@@ -8,7 +8,7 @@ local services = require "spec.support.servers.service"
 
 local vin, old = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
 
--- file → what it prints, and what it needs: a signed-in token, or an application and somebody who signs in.
+-- file → what it prints, and what it needs: a signed-in token, or an application and a person who signs in.
 local runs = {
   ["budgets.lua"] = { needs = "token", "^warning\t80 %% of the budget 'per_vehicle_day%.command' are used up: 2 of 2 calls\n"
     .. "per_vehicle_day%.command\t2 of 2\tnot_sent\n0%.003 USD\t3 commands\nfleet_billed_total{class=\"command\"} 3\n$" },
@@ -92,7 +92,7 @@ teardown(function() service:stop() end)
 
 local content = require("spec.support.harness.files").read
 
--- Runs the example in the source's folder, with nothing to read, or with somebody who signs in. Returns
+-- Runs the example in the source's folder, with nothing to read, or with a person who signs in. Returns
 -- whether it ended well, and what it printed.
 local function run(name, setup_name)
   local directory = process.temporary("example")

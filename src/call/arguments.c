@@ -142,8 +142,8 @@ static bool is_switched_off(const struct arguments *a) {
   return false;
 }
 
-/* Parameters that another one makes necessary: a vehicle reads a missing time as midnight. A PIN is necessary
- * for a signed message as well. */
+/* Parameters that another one makes necessary: a vehicle reads a missing time as midnight. With message_only,
+ * only a PIN is necessary. */
 static void check_required_with(const struct arguments *a, const struct param *q) {
   char word[64];
   if (!q->required_with || is_switched_off(a) || (a->message_only && !(q->flags & PIN))) return;
@@ -159,7 +159,7 @@ static void missing(const struct arguments *a, const struct param *q) {
           described ? ", in " : "", described ? q->unit : "");
 }
 
-/* A call that changes settings needs at least one of them. */
+/* A row with ROW_ANY_OF needs at least one parameter. */
 static void check_any(const struct arguments *a, size_t count) {
   const char *names[MOST_PARAMS];
   if (a->row->flags & ROW_ANY_OF && count == 0 && param_names(a->row, names) > 0)

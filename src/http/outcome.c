@@ -136,8 +136,8 @@ struct verdict outcome_judge(const struct exchange *x) {
 
 /* ---- what to do next ---- */
 
-/* Reads and idempotent writes twice; any other write once, if no connection stood and nothing can have left.
- */
+/* How often a call may be repeated after a transient failure: reads and idempotent writes twice, other writes
+ * once and only when nothing was sent. */
 static int repeats_allowed(const struct verdict *v, const struct history *h) {
   if (v->kind == KIND_scope) return 1; /* the service refuses at random (doc/protocol.md#scopes) */
   if (!v->transient) return 0;

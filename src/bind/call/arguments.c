@@ -52,8 +52,7 @@ static void encode_object(lua_State *L, int index, const struct param *q, struct
   lua_pop(L, 1);
 }
 
-/* The table at index, with the fields of these names that come from its metatable. Those are read first,
- * because
+/* The table at index, with the fields of these names that come from its metatable. Those are read first:
  * __index may run Lua code that changes the table. */
 static const struct node *table_value(lua_State *L, int index, const char *const *names, size_t count,
                                       const struct arguments *a) {

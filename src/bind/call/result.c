@@ -203,8 +203,7 @@ static bool good_result(lua_State *L, const struct request *request, const struc
   }
   const char *error = NULL;
   if (row->flags & ROW_COMMAND && lua_type(L, -1) == LUA_TTABLE) {
-    lua_pushstring(
-        L, string_field(L, lua_gettop(L), "error")); /* keeps the text alive when the body is replaced */
+    lua_pushstring(L, string_field(L, lua_gettop(L), "error")); /* outlives the body, which is replaced */
     lua_insert(L, -2);
     error = lua_tostring(L, -2);
   }
