@@ -584,7 +584,9 @@ describe("the client", function()
       pipe:close()
       return seen
     end
-    assert.same({ epoll = true, timer = true, connection = true }, open_files("$PPID"))
+    local seen = open_files("$PPID")
+    assert.is_true(seen.connection)
+    if require("fleet.core").poller == "epoll" then assert.is_true(seen.epoll and seen.timer) end
     assert.same({}, open_files("self"))
   end)
 end)

@@ -23,6 +23,9 @@ enum { EVENTS_PER_WAIT = 256, FIRST_ROOM = 16, DRAINED_AT_ONCE = 64 };
 enum { READ_END, WRITE_END };
 
 struct poller_parts {
+  struct poller *owner;
+  struct poller_parts *next_exported;
+  pthread_t made_by;
   struct pollfd *watched; /* count of them, in no order */
   uint32_t *tags;         /* likewise */
   int count, room;
@@ -158,9 +161,54 @@ static int start_thread(struct poller *p) {
   return error;
 }
 
+/* ---- pollers whose descriptor another poller of this thread may watch ----
+ *
+ * Their thread needs a moment to write its byte. A wait that does not block would find nothing meanwhile, so
+ * each wait looks for itself first. */
+
+static pthread_mutex_t exported_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct poller_parts *exported;
+static unsigned exported_by; /* the generation of the process */
+
+static void lock_exported(void) {
+  if (exported_by != fork_generation()) { /* a forked child: the lock may be held for ever */
+    exported_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    exported = NULL;
+    exported_by = fork_generation();
+  }
+  pthread_mutex_lock(&exported_lock);
+}
+
+static void add_exported(struct poller_parts *s) {
+  lock_exported();
+  s->next_exported = exported;
+  exported = s;
+  pthread_mutex_unlock(&exported_lock);
+}
+
+static void remove_exported(const struct poller_parts *s) {
+  lock_exported();
+  struct poller_parts **at = &exported;
+  while (*at && *at != s) at = &(*at)->next_exported;
+  if (*at) *at = s->next_exported;
+  pthread_mutex_unlock(&exported_lock);
+}
+
+static void report_others(const struct poller *p) {
+  lock_exported();
+  for (struct poller_parts *s = exported; s; s = s->next_exported) {
+    if (s->owner == p || !pthread_equal(s->made_by, pthread_self())) continue;
+    pthread_mutex_lock(&s->lock);
+    if (s->looks && (has_fired(s->owner) || poll(s->watched, (nfds_t)s->count, 0) > 0)) report(s);
+    pthread_mutex_unlock(&s->lock);
+  }
+  pthread_mutex_unlock(&exported_lock);
+}
+
 bool poller_export(struct poller *p, struct err *e) {
   if (p->parts->has_thread) return true;
   if (start_thread(p)) return err_set(e, KIND_service, "the event loop cannot start its thread");
+  add_exported(p->parts);
   lock(p);
   if (has_fired(p)) report(p->parts);
   unlock(p);
@@ -181,6 +229,8 @@ bool poller_open(struct poller *p, struct err *e) {
   *p = (struct poller){.fd = -1, .generation = fork_generation(), .parts = calloc(1, sizeof *p->parts)};
   if (!p->parts) return err_out_of_memory(e);
   struct poller_parts *s = p->parts;
+  s->owner = p;
+  s->made_by = pthread_self();
   s->report_fd = s->control[READ_END] = s->control[WRITE_END] = -1;
   pthread_mutex_init(&s->lock, NULL);
   pthread_cond_init(&s->changed, NULL);
@@ -217,6 +267,7 @@ static void close_one(int *fd) {
 void poller_close(struct poller *p) {
   struct poller_parts *s = p->parts;
   if (s && is_shared(p)) {
+    remove_exported(s);
     pthread_mutex_lock(&s->lock);
     s->ends = true;
     interrupt(s);
@@ -347,6 +398,7 @@ int poller_wait(struct poller *p, struct poller_event *events, int capacity, dou
   int limit = capacity < EVENTS_PER_WAIT ? capacity : EVENTS_PER_WAIT, count = 0;
   double left = time_left(p);
   if (seconds < 0 || (left >= 0 && left < seconds)) seconds = left;
+  report_others(p);
   int found = poll(s->watched, (nfds_t)s->count, milliseconds(seconds));
   lock(p);
   if (found > 0) count = collect(s, events, limit);

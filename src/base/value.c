@@ -231,6 +231,6 @@ bool node_as_whole(const struct node *value, int64_t *integer) {
   if (node_is(value, NODE_INTEGER)) return *integer = value->integer, true;
   if (!node_is(value, NODE_NUMBER)) return false;
   double number = value->number;
-  if (!(number >= -0x1p63 && number < 0x1p63) || number != floor(number)) return false;
+  if (!(fabs(number) < 0x1p63) || number != floor(number)) return false;
   return *integer = (int64_t)number, true;
 }

@@ -78,6 +78,8 @@ static int l_wait(lua_State *L) {
 
 static int l_poller_fd(lua_State *L) {
   struct poller *p = box_check(L, 1, &poller_type);
+  struct err e;
+  if (!poller_export(p, &e)) return luaL_error(L, "%s", e.message);
   lua_pushinteger(L, p->fd);
   return 1;
 }

@@ -112,9 +112,11 @@ static void take_headers(lua_State *L, int index, struct buf *out) {
       const struct node *text = node_written(a, one);
       double number;
       if (one->key != KEY_NAME) continue;
-      if (!text || !(node_is(one, NODE_TEXT) || node_as_number(one, &number)))
+      bool is_text = text && (node_is(one, NODE_TEXT) || node_as_number(one, &number));
+      if (is_text)
+        header_line(out, one->name, text->text);
+      else
         luaL_error(L, "a header must be a string, got %s", node_type_name(one));
-      header_line(out, one->name, text->text);
     }
     box_close(L, -1);
     lua_pop(L, 1);
