@@ -61,11 +61,21 @@ local function class_name(row)
   return "fleet.params." .. string.gsub(row.name, "%.", "_")
 end
 
+-- Parameters that are no part of the request: lua/fleet/resources/vehicle.lua takes them.
+local added = {
+  vehicle_data = {
+    '---@field from? "stream" the newest values of the client\'s telemetry receiver, without a call',
+    "---@field age? number seconds: how old a value of the stream may be; default 60",
+    '---@field fallback? "look" with from = "stream": a billed look where the stream lacks a section',
+  },
+}
+
 local function params_class(row)
   local _, params = calls.arguments(row)
   if #params == 0 then return nil end
   local lines = { "---@class " .. class_name(row) }
   for _, param in ipairs(params) do lines[#lines + 1] = field(param, not param.required, param_doc(param)) end
+  for _, line in ipairs(added[row.name] or {}) do lines[#lines + 1] = line end
   return table.concat(lines, "\n")
 end
 

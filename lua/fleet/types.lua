@@ -165,6 +165,9 @@ function vehicle:info(options) end
 
 ---@class fleet.params.vehicle_data
 ---@field endpoints? ("charge_state"|"climate_state"|"closures_state"|"drive_state"|"gui_settings"|"location_data"|"charge_schedule_data"|"preconditioning_schedule_data"|"vehicle_config"|"vehicle_state"|"vehicle_data_combo")[] sections to read; location needs location_data from firmware 2023.38 on, which shows an icon in the vehicle
+---@field from? "stream" the newest values of the client's telemetry receiver, without a call
+---@field age? number seconds: how old a value of the stream may be; default 60
+---@field fallback? "look" with from = "stream": a billed look where the stream lacks a section
 
 ---A live call to the vehicle: its present data by section. Polling it keeps the vehicle awake.
 ---@param params? fleet.params.vehicle_data
