@@ -32,9 +32,10 @@ function M.start(command)
   return assert(out:read("l"), "it did not start: " .. command), other
 end
 
---- Starts the vehicles of spec/bench/vehicles.lua, which obey a key; returns what start returns.
-function M.start_vehicles(key, latency)
-  return M.start(string.format("lua5.4 spec/bench/vehicles.lua %s %g", M.hex(key:public_bytes()), latency))
+--- Starts the vehicles of spec/bench/vehicles.lua, which obey a key; over TLS with a directory of certificates. Returns what start
+--- returns.
+function M.start_vehicles(key, latency, certificates)
+  return M.start(string.format("lua5.4 spec/bench/vehicles.lua %s %g %s", M.hex(key:public_bytes()), latency, certificates or ""))
 end
 
 --- On the other side: says the first line and turns the loop of fleet. Each line "cpu" of the input is answered with the CPU time

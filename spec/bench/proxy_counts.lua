@@ -14,7 +14,7 @@ callers, latency = tonumber(callers or 1), tonumber(latency or 0)
 local short, long = 4 * callers + 100, 4 * callers + 600
 
 local function instructions(count)
-  local url, vehicles = other_side.start_vehicles(proxied.key, latency)
+  local url, vehicles = other_side.start_vehicles(proxied.key, latency, subject == "proxy" and proxied.certificates)
   local command, port_of = proxied.subjects[subject](url)
   local report = proxied.directory .. "/report"
   local line, process = other_side.start(string.format("valgrind --log-file=%s --tool=callgrind --callgrind-out-file=%s %s", report,
