@@ -1,10 +1,10 @@
 -- The budgets `proxy-cpu`, `proxy-p99` and `proxy-memory`: 64 callers with a connection each over 64 vehicles in another process, at
 -- 0 and at 50 ms, through `fleet proxy` and through the yardstick of spec/bench/proxy.c, in turns. The proxy has the set-up of its page
--- with store, secret, audit and a service over TLS; the yardstick signs and sends without TLS, and stores nothing. `proxy-cpu` is the ratio of the two,
--- `proxy-p99` the p99 over 1.5 times the p50 and 10 ms. Their budgets, 0.3 of the CPU and the p99 of the protocol owner's proxy, need that
--- program, so that the lines say "absent". The CPU is that of the process in
--- front of which the callers stand, and differs by a third with how many replies happen to come together, for either: the figure is
--- the median of what the rounds of neighbours give. The lateness is the least: what else the machine does only adds to it.
+-- with store, secret, audit and a service over TLS; the yardstick signs and sends without TLS, and stores nothing. `proxy-cpu` is the
+-- ratio of the two, `proxy-p99` the p99 over 1.5 times the p50 and 10 ms. Their budgets, 0.3 of the CPU and the p99 of the protocol
+-- owner's proxy, need that program, so that the lines say "absent". The CPU is that of the process in front of which the callers stand,
+-- and differs by a third with how many replies happen to come together, for either: the figure is the median of what the rounds of
+-- neighbours give. The lateness is the least: what else the machine does only adds to it.
 
 local machine = require "spec.bench.machine"
 local other_side = require "spec.bench.other_side"
