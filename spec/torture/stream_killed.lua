@@ -1,5 +1,5 @@
--- Cars that stream to a receiver which stores in a Redis, both killed at any moment: stream_killed.lua [SECONDS] [CARS]. Whatever a car
--- was told is stored is in the Redis at the end, and cars go on after each kill. A car sends a message again until it is acknowledged.
+-- Cars stream to a receiver that stores in a Redis, and both are killed at any moment: stream_killed.lua [SECONDS] [CARS]. Every message
+-- that a car got an acknowledgement for is in the Redis at the end. After each kill a car sends again what was not acknowledged.
 
 local core = require "fleet.core"
 local authority = require "fleet.sim.telemetry.authority"
