@@ -62,15 +62,19 @@ static void sign(struct session *s, enum method method, struct buf *out) {
   memcpy(d.uuid, &n, sizeof n);
   memcpy(d.nonce, &n, sizeof n);
   struct sign_options o = {method, 15, FLAG_ENCRYPT_RESPONSE};
-  require(session_sign(s, (struct bytes){honk, sizeof honk}, &o, &d, 1, out, NULL));
+  struct err e;
+  err_clear(&e);
+  require(session_sign(s, (struct bytes){honk, sizeof honk}, &o, &d, 1, out, &e));
 }
 
 static void begin(struct session *s, struct receiver *r) {
   struct message_random d = {{200}, {200, 1}, {0}};
   struct buf out = BUF_INIT, reply = BUF_INIT;
-  require(session_handshake(s, &d, 1, &out, NULL));
+  struct err e;
+  err_clear(&e);
+  require(session_handshake(s, &d, 1, &out, &e));
   handle(r, buf_bytes(&out), &reply);
-  require(session_accept(s, buf_bytes(&reply), 1, NULL));
+  require(session_accept(s, buf_bytes(&reply), 1, &e));
   buf_free(&out);
   buf_free(&reply);
 }
@@ -155,9 +159,11 @@ static void to_client(struct session *s, struct receiver *r, const uint8_t *data
 static void any_bytes(struct session *s, struct receiver *r, struct bytes in) {
   struct buf reply = BUF_INIT;
   struct answer a;
+  struct err e;
+  err_clear(&e);
   require(!handle(r, in, &reply));
   buf_free(&reply);
-  session_accept(s, in, 1, NULL);
+  session_accept(s, in, 1, &e);
   if (open_answer(s, in, &a)) require(!a.authenticated);
   session_import(s, in, 1, 1);
 }

@@ -1,4 +1,4 @@
-/* The keys of one pair of client and vehicle: doc/protocol.md#derived-keys. Both ends derive them here. */
+/* The keys of one pair of client and vehicle: doc/protocol.md#derived-keys. */
 #ifndef FLEET_SIGNING_DERIVED_KEYS_H
 #define FLEET_SIGNING_DERIVED_KEYS_H
 

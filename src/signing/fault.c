@@ -19,7 +19,7 @@ bool fault_is_final(uint32_t number) {
   return number && (!row || row->final);
 }
 
-bool fault_say(uint32_t number, enum evidence evidence, struct err *e) {
+bool err_set_fault(struct err *e, uint32_t number, enum evidence evidence) {
   const struct fault *row = fault_row(number);
   enum outcome outcome = fault_outcome(row, evidence);
   bool doubt = row && outcome == OUTCOME_UNKNOWN && (row->resync || evidence == EVIDENCE_AGAINST);

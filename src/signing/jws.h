@@ -1,4 +1,4 @@
-/* Compact JWS with the vehicles' own algorithm: Schnorr over P-256 with SHA-256. RFC 7515 section 7.1
+/* Compact JWS (RFC 7515 section 7.1) with the vehicles' own algorithm: Schnorr over P-256 with SHA-256.
  *
  * No JOSE library knows the algorithm. The same claims give the same token.
  */
@@ -9,9 +9,8 @@
 #include "crypto/key.h"
 
 bool jws_is_app(const char *app); /* a name of letters, digits, '_' and '-' */
-/* Writes the claims, an object, as JSON, with the key as iss and the vendor's audience of the app as aud: for
- * one vehicle, or for the fleet where vin is NULL. False: e says why, KIND_invalid
- * for what JSON cannot say. */
+/* Writes the claims, an object, as JSON. It adds the key as iss and the app's audience as aud: for one
+ * vehicle, or for the fleet when vin is NULL. False with KIND_invalid for values that JSON cannot hold. */
 bool jws_claims(struct arena *a, struct node *claims, const struct key *k, const char *vin, const char *app,
                 struct buf *out, struct err *e);
 /* header.claims.signature over claims, which are JSON text. */
@@ -23,8 +22,7 @@ struct jws {          /* the parts of a token; nothing is checked yet */
 };
 bool jws_read(struct jws *t, struct bytes token, struct err *e); /* jws_free either way */
 void jws_free(struct jws *t);
-/* Whether the header names the vendor's algorithm: looked at first, because a token may claim one that needs
- * no key. */
+/* Whether the header names the vendor's algorithm. Check it first: a token may name one that needs no key. */
 bool jws_has_algorithm(const struct jws *t, struct err *e);
 bool jws_verify(struct crypto *c, const struct jws *t, struct bytes public, struct err *e);
 

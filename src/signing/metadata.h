@@ -1,8 +1,7 @@
 /* The facts that a signature covers beside the payload, as bytes: doc/protocol.md#metadata.
  *
- * Both ends build them with the three functions below, so that they agree by construction. The form is
- * injective: items are in ascending order of their tags, each with its length, so that no two sets of facts
- * have the same bytes.
+ * Session and receiver both use the three functions metadata_request, _response and _session_info. Items have
+ * their length and ascending tags, so that two sets of facts never have the same bytes.
  */
 #ifndef FLEET_SIGNING_METADATA_H
 #define FLEET_SIGNING_METADATA_H
@@ -58,7 +57,7 @@ struct response_facts { /* doc/protocol.md#encrypted-responses */
 };
 bool metadata_response(struct metadata *m, const struct response_facts *f, struct bytes *out);
 
-/* What an encrypted answer says it answers: method and tag of the request. Returns its size. */
+/* Names the request in an encrypted answer: its method and tag. Returns the size. */
 enum { REQUEST_HASH_SIZE = 33 };
 size_t request_hash(unsigned char hash[REQUEST_HASH_SIZE], uint32_t domain, enum method method,
                     struct bytes tag);

@@ -18,11 +18,11 @@ struct pending {
   unsigned char uuid[UUID_SIZE], address[ADDRESS_SIZE];
   unsigned char hash[REQUEST_HASH_SIZE];
   unsigned char hash_size; /* 0: a handshake */
-  bool wants_sealed;       /* it asked for an encrypted answer */
+  bool wants_encryption;   /* it asked for an encrypted answer */
   bool informed;           /* its session info was taken */
-  bool untaken;            /* session info proved that no copy of it was taken */
+  bool not_taken;          /* session info proved that the vehicle took no copy of it */
   struct message_id message;
-  struct window answers;
+  struct window answer_counters;
   double sent;
 };
 
@@ -33,7 +33,8 @@ struct pending_list {
 
 struct pending *pending_add(struct pending_list *s, const struct message_random *d, double now,
                             struct err *e);
-/* By routing address always, by uuid when the answer has one. The security domain mostly has none. */
+/* The message that this one answers: the routing address must match, and the uuid if the answer has one. The
+ * security domain mostly sends none. */
 struct pending *pending_find(struct pending_list *s, enum domain domain, const struct message *m,
                              struct err *e);
 

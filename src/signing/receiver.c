@@ -23,7 +23,7 @@ struct verdict admit(const struct message *m, uint32_t domain, struct bytes epoc
 
 struct enrolled_key {
   struct enrolled who;
-  bool derived; /* the keys below are there; most enrolled keys never speak */
+  bool derived; /* the keys below are set: at the first message, because most enrolled keys send none */
   unsigned char shared[SHARED_SIZE], command[MAC_SIZE], info[MAC_SIZE];
   uint64_t owner;
   struct window window;
@@ -132,7 +132,7 @@ static bool derive_key(struct receiver *r, struct enrolled_key *k) {
   return k->derived;
 }
 
-/* ---- what came ---- */
+/* ---- messages ---- */
 
 static bool authentic_hmac(struct receiver *r, const struct enrolled_key *k, const struct message *m,
                            struct bytes facts, struct buf *plain) {
@@ -171,7 +171,7 @@ static struct verdict authenticate(struct receiver *r, struct enrolled_key *k, c
   return ok ? (struct verdict){FAULT_NONE, false} : (struct verdict){FAULT_SIGNATURE, true};
 }
 
-/* Step 11. Counter 0 switches the replay protection off; step 9 has bounded its life. */
+/* Step 11. Counter 0 switches replay protection off; step 9 has limited the lifetime of such a message. */
 static struct verdict use_counter(struct enrolled_key *k, uint32_t counter) {
   bool accepted = true;
   if (counter) k->window = window_use(k->window, counter, &accepted);
@@ -202,8 +202,7 @@ static struct verdict open_command(struct receiver *r, struct arrival *a, double
   return (struct verdict){check_action(r, k->who.role, buf_bytes(plain), arena), false};
 }
 
-/* The security domain sends its status and key list to any client: the only command without a signature
- * (section 7). */
+/* The security domain sends its status and key list to any client: the only command without a signature. */
 static bool open_request(const struct receiver *r, const struct message *m, struct arena *arena,
                          struct buf *plain) {
   const char *action = NULL;
@@ -217,8 +216,8 @@ static bool open_request(const struct receiver *r, const struct message *m, stru
   return true;
 }
 
-static struct verdict judge(struct receiver *r, struct arrival *a, double now, struct arena *arena,
-                            struct buf *plain) {
+static struct verdict check_message(struct receiver *r, struct arrival *a, double now, struct arena *arena,
+                                    struct buf *plain) {
   const struct message *m = &a->message;
   if (m->to_domain != DOMAIN_VCSEC && m->to_domain != DOMAIN_INFOTAINMENT)
     return (struct verdict){FAULT_DOMAIN, false};
@@ -243,7 +242,7 @@ bool receiver_open(struct receiver *r, struct bytes in, double now, struct arena
   memset(a, 0, sizeof *a);
   a->verdict.fault = FAULT_DECODING;
   if (!message_read(&a->message, in, arena, &unreadable)) return true;
-  a->verdict = judge(r, a, now, arena, plain);
+  a->verdict = check_message(r, a, now, arena, plain);
   if (a->verdict.fault) buf_clear(plain);
   return buf_ok(plain) || err_out_of_memory(e);
 }
@@ -254,11 +253,11 @@ void arrival_end(struct arrival *a) {
   wipe(a, sizeof *a);
 }
 
-bool arrival_is_encrypted(const struct arrival *a) {
+bool arrival_wants_nonce(const struct arrival *a) {
   return a->authentic && !a->verdict.info && a->message.flags & FLAG_ENCRYPT_RESPONSE;
 }
 
-/* Keys may have been enrolled since it arrived. */
+/* Looked up again, because keys may have been enrolled since the message came. */
 static struct enrolled_key *find_signer(struct receiver *r, const struct arrival *a) {
   return a->signer ? find_key(r, a->handshake ? a->message.payload : a->message.signer) : NULL;
 }
@@ -303,7 +302,7 @@ static bool seal(struct receiver *r, struct arrival *a, struct message *m, const
   return ok;
 }
 
-/* "Done" in each domain: an infotainment answer says so, one of the security domain is empty. */
+/* "Done": one message in infotainment, an empty answer in the security domain. */
 static struct bytes plain_ok(const struct receiver *r) {
   static const unsigned char done[] = {0x0a, 0x00};
   return (struct bytes){done, r->domain == DOMAIN_INFOTAINMENT ? sizeof done : 0};
@@ -330,7 +329,7 @@ bool receiver_reply(struct receiver *r, struct arrival *a, struct bytes answer,
   } else {
     m.kind = m.fault ? PAYLOAD_NONE : PAYLOAD_BYTES;
     if (!m.fault) m.payload = answer.data ? answer : plain_ok(r);
-    if (arrival_is_encrypted(a)) m.kind = PAYLOAD_BYTES, ok = seal(r, a, &m, nonce, &body, tag);
+    if (arrival_wants_nonce(a)) m.kind = PAYLOAD_BYTES, ok = seal(r, a, &m, nonce, &body, tag);
   }
   ok = ok && message_write(&m, out);
   buf_free(&body);

@@ -1,9 +1,8 @@
 /* The vehicle's half: checks a message in the order of doc/protocol.md#vehicle-side and answers it.
  *
- * The simulator and the property tests verify with the code that ships. Handling is in two steps, because
- * what the command does is not our business: receiver_open says what came and whether it may run,
- * receiver_reply writes the answer. Epoch, clock and key pair belong to the domain; counter and window to
- * each enrolled key.
+ * The simulator and the property tests use it. receiver_open reads a message and decides whether its command
+ * may run. The caller carries out the command, and receiver_reply writes the answer. Each domain has one
+ * epoch, clock and key pair; each enrolled key has its counter and window.
  */
 #ifndef FLEET_SIGNING_RECEIVER_H
 #define FLEET_SIGNING_RECEIVER_H
@@ -35,8 +34,8 @@ struct arrival {
   struct message message; /* views into the arena given to receiver_open */
   struct verdict verdict;
   bool handshake;
-  bool authentic;                    /* steps 1 to 11 passed: it came from an enrolled key, untouched, once */
-  struct enrolled_key *signer;       /* NULL: unknown; not valid after receiver_enroll */
+  bool authentic;              /* steps 1 to 11 passed: sent by an enrolled key, unchanged, not a copy */
+  struct enrolled_key *signer; /* NULL: unknown; not valid after receiver_enroll */
   unsigned char shared[SHARED_SIZE]; /* with the signer, for the answer; arrival_end wipes it */
   unsigned char hash[REQUEST_HASH_SIZE];
   size_t hash_size;
@@ -48,20 +47,21 @@ void receiver_free(struct receiver *r);
 /* Keys that stay enrolled keep their counters. */
 bool receiver_enroll(struct receiver *r, const struct enrolled *keys, size_t count, struct err *e);
 
-/* An epoch is due at the start, after its longest life, and when a counter has reached its end. */
+/* A new epoch is due at the start, after the longest epoch, and when a counter has reached its end. */
 bool receiver_epoch_due(const struct receiver *r, double now);
 void receiver_begin_epoch(struct receiver *r, const unsigned char epoch[EPOCH_SIZE], double now);
-/* For a vehicle that ran before: its clock, and the window of each key. */
+/* Sets the clock and the window of each key, for a simulated vehicle that ran before. */
 void receiver_restore(struct receiver *r, uint32_t clock, double now, struct window w);
 
-/* The message. plain receives the payload of an accepted command. False only when memory ran out. */
+/* Fills a, also for a message that is refused: see its verdict. plain receives the payload of an accepted
+ * command. False only when memory ran out. */
 bool receiver_open(struct receiver *r, struct bytes in, double now, struct arena *arena, struct arrival *a,
                    struct buf *plain, struct err *e);
-/* Writes the answer: a handshake's, or a fault's, or the application's (answer.data NULL: the domain's plain
- * OK). */
+/* Writes the answer to a handshake, a fault, or the application's answer (answer.data NULL: the domain's
+ * plain OK). */
 bool receiver_reply(struct receiver *r, struct arrival *a, struct bytes answer,
                     const unsigned char nonce[NONCE_SIZE], double now, struct buf *out, struct err *e);
 void arrival_end(struct arrival *a);
-bool arrival_is_encrypted(const struct arrival *a); /* the answer will be, so that the reply needs a nonce */
+bool arrival_wants_nonce(const struct arrival *a); /* its answer will be encrypted */
 
 #endif

@@ -8,7 +8,7 @@ static bool is_transient(enum kind kind) {
   return kind == KIND_busy || kind == KIND_timeout || kind == KIND_service;
 }
 
-/* Nothing was sent, and asking once more may help: the message grew too old, the lease was lost, the vehicle
+/* Nothing was sent, and another attempt may succeed: the message expired, the lease was lost, or the vehicle
  * was starting. */
 static bool may_start_again(const struct message_failure *x) {
   if (x->outcome != OUTCOME_NOT_SENT) return false;

@@ -1,9 +1,8 @@
-/* Whether another message may be made for a command whose message failed: a pure function of what the failure
- * proves and of time (doc/protocol.md#recovery).
+/* Whether another message may follow for a command whose message failed: doc/protocol.md#recovery. Pure.
  *
- * A command is carried out at most once. It is signed again once where authenticated session info proved that
- * no copy was taken; it is started again where nothing was sent, or where it sets a named state; twice at
- * most.
+ * A vehicle carries out a command at most once:
+ * - The command is signed again, once, if authenticated session info proves that the vehicle took no copy.
+ * - It starts again, twice at most, if nothing was sent or if it sets a named state.
  */
 #ifndef FLEET_SIGNING_RECOVERY_H
 #define FLEET_SIGNING_RECOVERY_H
@@ -13,9 +12,9 @@
 struct message_failure {
   enum kind kind;
   enum outcome outcome;
-  bool from_vehicle;           /* a fault of the protocol, not of the way there */
+  bool from_vehicle;           /* a fault of the protocol, not of the transport */
   bool final, resynced, stale; /* of session:open */
-  bool expired;                /* it grew too old before it was sent */
+  bool expired;                /* its lifetime ended before it was sent */
   bool signed_again;           /* once already */
   bool idempotent, other_keys; /* the command sets a named state; the account has more than one key */
   int repeats;                 /* so far */

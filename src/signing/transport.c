@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* What a vehicle says that does not know the signed command: doc/protocol.md#protocol-faults. */
+/* Faults of a vehicle that does not know the signed command: doc/protocol.md#protocol-faults. */
 enum { FAULT_INVALID_DOMAINS = 8, FAULT_INVALID_COMMAND = 9 };
 
 static bool is(const struct row *row, unsigned flag) {
@@ -64,7 +64,6 @@ enum transport_next transport_next(const struct transport_refusal *x) {
     return x->plain_refused ? FOLLOW_NEITHER : FOLLOW_PLAIN;
   }
   if (x->sent != TRANSPORT_PLAIN || x->trait != TRAIT_SIGN) return FOLLOW_NOTHING;
-  /* A vehicle that was taken for one without the protocol, and now wants it, gets it. */
   if (x->signed_refused && is(x->row, ROW_EITHER_FORM)) return FOLLOW_NEITHER;
   if (x->commands == COMMANDS_PROXY && x->signable && is(x->row, ROW_EITHER_FORM)) return FOLLOW_PROXY;
   return signed_may_follow(x) ? FOLLOW_SIGNED : FOLLOW_ADVICE;
@@ -75,7 +74,7 @@ enum transport transport_shown(const struct transport_refusal *x, enum transport
     bool plain = x->trait == TRAIT_PLAIN && x->commands == COMMANDS_AUTO && !x->plain_refused;
     return plain ? TRANSPORT_PLAIN : TRANSPORT_NONE;
   }
-  /* These values have no signed form, but others of this client will. */
+  /* These values have no signed form, but the client's next ones may. */
   bool will_sign = next == FOLLOW_ADVICE && x->has_key && x->commands == COMMANDS_AUTO;
   bool shown = (next == FOLLOW_SIGNED || will_sign) && !is(x->row, ROW_PLAIN_FIRST);
   return shown ? TRANSPORT_SIGNED : TRANSPORT_NONE;

@@ -1,8 +1,8 @@
-/* Which way a vehicle command travels, and which way may follow where one was refused: pure functions of the
- * row, of the client's options and of what happened (doc/protocol.md#plain-or-signed).
+/* The transport of a vehicle command, and the next one after a refusal: doc/protocol.md#plain-or-signed.
+ * Pure.
  *
- * A refusal is followed by the other form only where the first certainly did nothing. A proxy knows the
- * published forms; ours knows the others as well, and is asked after the plain way.
+ * The other form follows only if the refused one certainly did nothing. A proxy knows the published commands.
+ * The proxy of this project knows the others too, and gets them after a refused plain request.
  */
 #ifndef FLEET_SIGNING_TRANSPORT_H
 #define FLEET_SIGNING_TRANSPORT_H
@@ -16,7 +16,7 @@ enum transport { TRANSPORT_NONE, TRANSPORT_SIGNED, TRANSPORT_PLAIN, TRANSPORT_PR
 
 struct transport_rule {
   enum transport transport; /* TRANSPORT_NONE: nothing can carry it */
-  bool by_value;            /* signed only where the values have a place in the message, else plain */
+  bool by_value;            /* signed only if the message has fields for the values, else plain */
   bool recall;              /* signed unless the vehicle is known to take plain commands */
   const char *why;          /* of TRANSPORT_NONE */
 };
@@ -28,13 +28,13 @@ struct transport_refusal {
   enum commands commands;
   bool has_key;
   bool signable;                      /* these values have a signed form */
-  enum transport sent;                /* and refused */
+  enum transport sent;                /* the one that was refused */
   bool plain_refused, signed_refused; /* before it */
   enum trait trait;
   enum kind kind;
   enum outcome outcome;
   int fault;            /* 0: none */
-  bool outcome_unknown; /* of a message before this one, or of this one */
+  bool outcome_unknown; /* of this message or one before it */
   bool idempotent;
 };
 
@@ -42,13 +42,13 @@ enum transport_next {
   FOLLOW_NOTHING,
   FOLLOW_SIGNED,
   FOLLOW_PLAIN,
-  FOLLOW_PROXY,   /* which may know the command: the proxy of this project does */
-  FOLLOW_NEITHER, /* the vehicle takes it in neither form, or the proxy does not sign it */
-  FOLLOW_ADVICE   /* it takes signed commands only, and this client sends none */
+  FOLLOW_PROXY,   /* the proxy may know the command: the one of this project does */
+  FOLLOW_NEITHER, /* the vehicle accepts neither form, or the proxy does not sign it */
+  FOLLOW_ADVICE   /* the vehicle accepts only signed commands, and this client sends none */
 };
 
 enum transport_next transport_next(const struct transport_refusal *x);
-/* The form that the vehicle takes, as far as the refusal shows it: to be remembered for its next command.
+/* The form that the vehicle accepts, if the refusal shows it: the client remembers it for the next command.
  * next: what follows. */
 enum transport transport_shown(const struct transport_refusal *x, enum transport_next next);
 
@@ -57,7 +57,7 @@ struct transport_advice {
   const char *text; /* NULL: what the values lack */
 };
 
-/* What would help after FOLLOW_ADVICE. */
+/* The error and what to do about it, after FOLLOW_ADVICE. */
 struct transport_advice transport_advice(const struct transport_refusal *x);
 
 #endif

@@ -199,7 +199,7 @@ static int l_handle(lua_State *L) {
   bool accepted = runs(&x->arrival);
   if (accepted) answer = ask(L, x);
   struct crypto *c = check_receiver(L)->crypto; /* respond may have closed it */
-  if (arrival_is_encrypted(&x->arrival) && !fill_random(L, 1, c, nonce, sizeof nonce, &e))
+  if (arrival_wants_nonce(&x->arrival) && !fill_random(L, 1, c, nonce, sizeof nonce, &e))
     return push_failure(L, &e);
   struct buf *reply = push_scratch(L);
   if (!receiver_reply(check_receiver(L)->receiver, &x->arrival, answer, nonce, now, reply, &e))

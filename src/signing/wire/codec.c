@@ -63,7 +63,7 @@ static bool put_scalar(ProtobufCMessage *m, Field *f, const struct param *p, con
          field_mark(m, f);
 }
 
-/* A boolean that makes a message present says nothing when it is false. */
+/* A boolean that makes a message present writes nothing when it is false. */
 static bool is_silent(ProtobufCMessage *base, struct path p, const struct param *param,
                       const struct value *v) {
   if (param->type != TYPE_BOOLEAN || v->boolean) return false;
@@ -84,7 +84,7 @@ static bool put_parameter(ProtobufCMessage *base, const struct param *param, con
   return v->choice && put_item(m, path_whole(v->choice->field), a);
 }
 
-/* Some of what the plain form takes has no place in the message. */
+/* The signed message has no field for some values of the plain form. */
 static bool has_place(const struct row *row, const struct param *p, const struct value *v, struct err *e) {
   if (p->signed_max > 0 && v->given && v->number > p->signed_max)
     return err_set(e, KIND_invalid, "%s: '%s' must be %.14g to %.14g in signed form", row->name, p->name,
@@ -109,7 +109,7 @@ static bool put_value(ProtobufCMessage *base, const struct row *row, const struc
 
 static bool put_parameters(ProtobufCMessage *base, const struct row *row, const struct value *values,
                            uint64_t fresh_id, struct arena *a, struct err *e) {
-  for (int pass = 0; pass < 2; pass++) /* a switch that is off silences the others, in any order */
+  for (int pass = 0; pass < 2; pass++) /* first the switch: when it is off, the others are left out */
     for (size_t i = 0; row->params && row->params[i].name; i++) {
       const struct param *p = &row->params[i];
       struct value v = values[i];
@@ -158,13 +158,13 @@ bool codec_encode(const struct row *row, const struct value *values, uint64_t fr
   return ok;
 }
 
-/* ---- back ----
+/* ---- decoding ----
  *
- * A message is read for what it says, not for the bytes that we would write: others leave out what we always
- * send, add what we never send, and put several elements where we put one.
+ * Messages of other programs differ from ours: they leave out members that we always send, add members that
+ * we never send, and have lists of several elements where we send one.
  */
 
-/* Does the member hold this? Of a change only the direction counts, because the vehicle takes one step. */
+/* Of a relative change only the sign counts, because the vehicle takes one step. */
 static bool same_value(Field *f, double v, double wanted) {
   if (f->type == PROTOBUF_C_TYPE_SINT32) return v * wanted > 0;
   return v == wanted;
@@ -239,9 +239,9 @@ static void get_parameter(ProtobufCMessage *base, const struct param *param, str
   }
 }
 
-/* A message that only accompanies the base, such as the level of a temperature, says nothing by its absence;
- * a member of a oneof is the statement itself. */
-static bool is_company(ProtobufCMessage *base, struct path p) {
+/* A message beside the base may be left out, such as the level of a temperature. A member of a oneof may not.
+ */
+static bool is_optional(ProtobufCMessage *base, struct path p) {
   Field *f = path_first(base->descriptor, p);
   return f && !p.value && !field_in_oneof(f);
 }
@@ -254,7 +254,7 @@ static ProtobufCMessage *find_base(ProtobufCMessage *root, const char *items, un
     const char *end = strchr(items, ';'), *stop = end ? end : items + strlen(items);
     struct path p = path_of(items, stop);
     ProtobufCMessage *m = find_item(base, p);
-    if (!m && (base == root || !is_company(base, p))) return NULL;
+    if (!m && (base == root || !is_optional(base, p))) return NULL;
     *holding += m != NULL;
     if (base == root && !p.value) base = m;
     items = end ? end + 1 + strspn(end + 1, " ") : stop;
@@ -278,7 +278,7 @@ static unsigned read_row(const struct row *row, ProtobufCMessage *root, struct v
   return explained;
 }
 
-/* The member that says what is to be done; NULL when there is none that we know. */
+/* The name of the member that holds the action; NULL when it is unknown. */
 static const char *action_of(enum domain domain, ProtobufCMessage *m) {
   Field *f = message_set_member(m);
   if (f && domain == DOMAIN_INFOTAINMENT)
@@ -286,8 +286,7 @@ static const char *action_of(enum domain domain, ProtobufCMessage *m) {
   return f ? f->name : NULL;
 }
 
-/* A row begins with its action, below the one member that all of infotainment has: a
- * message of no row is recognised by the name alone. */
+/* The path of a row begins with its action; in infotainment one common member comes first. */
 static bool is_row_of(const struct row *row, enum domain domain, const char *action) {
   const char *name = row->message;
   if (!name || row->domain != domain) return false;
@@ -296,7 +295,7 @@ static bool is_row_of(const struct row *row, enum domain domain, const char *act
   return strncmp(name, action, length) == 0 && strcspn(name, ".=;[") == length;
 }
 
-/* Several rows share an action: the right one is the one that explains most of the message. */
+/* Several rows have the same action: the one that explains most of the message matches. */
 static const struct row *match_row(enum domain domain, ProtobufCMessage *root, struct value *values) {
   const struct row *found = NULL;
   const char *action = action_of(domain, root);

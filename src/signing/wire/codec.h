@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/arena.h"
 
-struct value { /* of one parameter, checked by the caller against its row */
+struct value { /* of one parameter; the caller has checked it against the row */
   bool given;
   bool boolean;
   double number;
@@ -27,12 +27,12 @@ bool codec_encode(const struct row *row, const struct value *values, uint64_t fr
                   struct err *e);
 
 enum { DECODE_MAX = 16 };
-/* The row whose message this is, and what each of its parameters was. Texts are views into the arena. A
- * message may give the same command for several seats: at counts them from 0. */
+/* The row of this message and the values of its parameters. Texts are views into the arena. A message may
+ * hold the same command for several seats: at is the index of one, from 0. */
 const struct row *codec_decode(enum domain domain, struct bytes payload, size_t at, struct arena *a,
                                struct value values[DECODE_MAX], struct err *e);
 
-/* The name of the action in a command ("hvacAutoAction", "RKEAction"); NULL when it has none that we know.
+/* The name of the action in a command ("hvacAutoAction", "RKEAction"); NULL when it is unknown.
  * False: the bytes are no message of this domain. */
 bool codec_action(enum domain domain, struct bytes payload, struct arena *a, const char **action);
 

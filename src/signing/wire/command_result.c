@@ -119,7 +119,7 @@ static bool read_infotainment(const struct answer_facts *f, struct arena *a, str
   return f->authenticated || says_nothing(e);
 }
 
-/* The envelope can only take away from what the answer says: a stranger may have written it. */
+/* No tag covers the status of the envelope: it can turn success into failure, never the reverse. */
 static bool read_envelope(const struct answer_facts *f, struct err *e) {
   if (f->status == STATUS_OK) return true;
   if (f->status == STATUS_WAIT)

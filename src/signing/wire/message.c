@@ -107,9 +107,9 @@ bool message_read(struct message *m, struct bytes in, struct arena *a, struct er
 
 /* ---- writing ----
  *
- * Members are written straight into the buffer, in ascending order as protobuf-c would: an envelope has a
- * dozen of them, and walking their descriptors cost as much as the signature. Absent members and proto3
- * defaults write nothing; a member of a oneof is written even when it is empty.
+ * Members go straight into the buffer, in ascending order: walking the descriptors of protobuf-c costs as
+ * much as the signature. Absent members and proto3 defaults are left out; a member of a oneof is written even
+ * when it is empty.
  */
 
 enum wire { VARINT = 0, LENGTH = 2, FIXED32 = 5 };
@@ -120,7 +120,7 @@ static size_t varint_size(uint64_t v) {
   return n;
 }
 
-/* Room for everything is reserved at the start, so that no step has to ask. */
+/* A position in the buffer. pen_start reserves room for the whole message. */
 struct pen {
   unsigned char *at;
 };
@@ -185,7 +185,7 @@ static void write_payload(const struct message *m, struct pen *b) {
   if (m->kind == PAYLOAD_BYTES) put_present(b, 10, m->payload);
 }
 
-/* The two payloads whose numbers come after the signature's. */
+/* These two payloads have higher numbers than the signature. */
 static void write_late_payload(const struct message *m, struct pen *b) {
   if (m->kind == PAYLOAD_HANDSHAKE) {
     put_length(b, 14, bytes_size(1, m->payload));
@@ -195,7 +195,7 @@ static void write_late_payload(const struct message *m, struct pen *b) {
   }
 }
 
-/* Where each kind of signature keeps its parts; 0: it has none. */
+/* The member numbers of each kind of signature; 0: it has no such member. */
 static const struct layout {
   enum signature signature;
   unsigned epoch, nonce, counter, expires_at, tag;

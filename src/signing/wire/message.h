@@ -1,8 +1,8 @@
-/* The routable envelope and the session info: bytes to plain structs and back:
+/* The routable envelope and the session info, from bytes to plain structs and back:
  * doc/protocol.md#message-envelope.
  *
- * Everything here comes from, or goes to, an untrusted network: reading checks form only (sizes, nesting,
- * memory), never truth. The rest of the pillar sees these structs and not the generated ones.
+ * The bytes come from an untrusted network. Reading checks their form (sizes, nesting, memory) and no
+ * signature. Sessions and receivers use these structs instead of the generated ones.
  */
 #ifndef FLEET_SIGNING_MESSAGE_H
 #define FLEET_SIGNING_MESSAGE_H
@@ -17,7 +17,7 @@ enum { FLAG_USER_COMMAND = 1, FLAG_ENCRYPT_RESPONSE = 2 }; /* masks; the protoco
 
 enum { STATUS_OK, STATUS_WAIT, STATUS_ERROR }; /* OperationStatus_E */
 
-enum fault_number { /* those that the code itself gives or looks for; fault_rows has them all */
+enum fault_number { /* the faults that code names; fault_rows has all */
                     FAULT_NONE = 0,
                     FAULT_BUSY = 1,
                     FAULT_UNKNOWN_KEY = 3,

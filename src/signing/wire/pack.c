@@ -1,5 +1,5 @@
-/* Messages as bytes, in one walk: https://protobuf.dev/programming-guides/encoding. protobuf-c walks every
- * member twice, once for the sizes; and a vehicle's action is one member of a hundred. */
+/* Writes messages in one pass: https://protobuf.dev/programming-guides/encoding. protobuf-c walks all members
+ * twice, and a vehicle's action is one member of a hundred. */
 #include "signing/wire/protobuf_fields.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static enum wire wire_of(Field *f) {
   return wide ? BITS64 : VARINT;
 }
 
-/* The bits of a number as its wire type has them: a negative one is as long as one of 64 bits. */
+/* The bits of a number for its wire type: a negative int32 or enum is extended to 64 bits. */
 static uint64_t number_bits(Field *f, const void *at) {
   bool wide = field_size(f) == sizeof(uint64_t);
   uint64_t v = wide ? *(const uint64_t *)at : *(const uint32_t *)at;
@@ -53,7 +53,7 @@ static void put_bytes(struct buf *out, struct bytes v) {
 
 static void put_members(struct buf *out, ProtobufCMessage *m);
 
-/* Nearly every length fits the one byte that is left for it. */
+/* One byte is left for the length; the content moves when the length needs more. */
 static void put_message(struct buf *out, ProtobufCMessage *m) {
   size_t from = out->size + 1, more = 0;
   buf_put(out, 0);
@@ -93,7 +93,7 @@ static void put_member(struct buf *out, ProtobufCMessage *m, Field *f) {
   for (size_t i = 0; i < count; i++) put_value(out, f, at + i * field_size(f));
 }
 
-/* Is the message one oneof, with room for nothing beside it? Then what it holds need not be searched. */
+/* Whether the message is one oneof and nothing else: then its member is found without a search. */
 static bool is_one_choice(Type *t) {
   Field *f = t->fields;
   return t->n_fields && field_in_oneof(f) && f->quantifier_offset == sizeof(ProtobufCMessage) &&

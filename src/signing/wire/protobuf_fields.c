@@ -37,7 +37,6 @@ bool field_is_set(ProtobufCMessage *m, Field *f) {
   return memcmp(field_place(m, f), zero, field_size(f)) != 0;
 }
 
-/* The message in this member: its one element where the member is repeated; NULL when there is none. */
 ProtobufCMessage *field_child(ProtobufCMessage *m, Field *f) {
   if (field_in_oneof(f) && *field_chosen(m, f) != f->id) return NULL;
   if (!field_is_repeated(f)) return *(ProtobufCMessage **)field_place(m, f);
@@ -270,8 +269,8 @@ bool field_number(ProtobufCMessage *m, Field *f, double *out) {
 
 /* ---- reading a message ----
  *
- * protobuf-c keeps the low 32 bits of a number that is longer: 2^32 would read as 0, which is OK in most
- * enums. A message that holds such a number cannot be read.
+ * protobuf-c keeps the low 32 bits of a longer number: 2^32 would read as 0, which means OK in most enums.
+ * message_unpack therefore refuses a message with such a number.
  */
 
 static bool skip(struct bytes *in, uint64_t size) {
@@ -317,14 +316,13 @@ static bool fits_packed(Field *f, struct bytes list) {
 
 static bool all_fit(Type *type, struct bytes in);
 
-/* What is inside a member with a length: a message, a packed list, or text. */
 static bool fits_inside(Field *f, struct bytes content) {
   if (field_is_message(f)) return all_fit(f->descriptor, content);
   bool text = f->type == PROTOBUF_C_TYPE_STRING || f->type == PROTOBUF_C_TYPE_BYTES;
   return text || !is_varint(f) || fits_packed(f, content);
 }
 
-/* f: NULL for a member without a description, which is passed over. */
+/* f: NULL for an unknown member, which is skipped. */
 static bool next_fits(Field *f, unsigned wire, struct bytes *in) {
   uint64_t v;
   switch (wire) {
@@ -359,7 +357,6 @@ ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a) {
   return protobuf_c_message_unpack(type, &allocator, in.size, in.data);
 }
 
-/* The set member of the first oneof. */
 Field *message_set_member(ProtobufCMessage *m) {
   for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
     Field *f = &m->descriptor->fields[i];

@@ -1,11 +1,10 @@
-/* Members of protobuf messages by their names, through the descriptors that protobuf-c generates.
+/* Reads and writes members of protobuf messages by name, through the descriptors that protobuf-c generates.
  *
- * Everything that is said once per member in other programs is said here once: where it lies, whether it is
- * there, how a number becomes its bits. A path is "a.b.c", through messages and through the one element of a
- * repeated member, or "a.b[2].c" through a certain one.
+ * A path is "a.b.c", through messages and through the only element of a repeated member, or "a.b[2].c"
+ * through one of several elements.
  */
-#ifndef FLEET_SIGNING_FIELDS_H
-#define FLEET_SIGNING_FIELDS_H
+#ifndef FLEET_SIGNING_PROTOBUF_FIELDS_H
+#define FLEET_SIGNING_PROTOBUF_FIELDS_H
 
 #include "base/buf.h"
 #include "base/arena.h"
@@ -23,8 +22,7 @@ ProtobufCMessage *message_new(Type *type, struct arena *a); /* NULL: beyond the 
 /* NULL: not of this type, a number that does not fit into its member, or beyond the arena's limit. */
 ProtobufCMessage *message_unpack(Type *type, struct bytes in, struct arena *a);
 bool message_pack(ProtobufCMessage *m, struct buf *out); /* members ascending */
-Field *message_set_member(
-    ProtobufCMessage *m); /* what is set of the first oneof that has something set; NULL: nothing */
+Field *message_set_member(ProtobufCMessage *m); /* the first member of a oneof that is set, or NULL */
 
 static inline bool field_is_message(Field *f) {
   return f->type == PROTOBUF_C_TYPE_MESSAGE;
@@ -60,15 +58,14 @@ static inline bool field_is_there(ProtobufCMessage *m, Field *f) {
   return field_in_oneof(f) ? *field_chosen(m, f) == f->id : field_is_set(m, f);
 }
 
-/* The message in a member, or NULL; field_enter makes it when there is none. An empty message is still a
- * statement. */
+/* The message in a member, or in its only element; NULL when there is none. field_enter makes it then. */
 ProtobufCMessage *field_child(ProtobufCMessage *m, Field *f);
 ProtobufCMessage *field_enter(ProtobufCMessage *m, Field *f, struct arena *a);
 
 bool field_put_number(void *at, Field *f, double v); /* false: does not fit into the member's type */
 bool field_put_text(ProtobufCMessage *m, Field *f, struct bytes text, struct arena *a);
 bool field_put_bytes(ProtobufCMessage *m, Field *f, struct bytes value, struct arena *a);
-bool field_mark(ProtobufCMessage *m, Field *f); /* says that this member of a oneof is set; true */
+bool field_mark(ProtobufCMessage *m, Field *f); /* marks a member of a oneof as set; true */
 bool field_number(ProtobufCMessage *m, Field *f,
                   double *out); /* false: no number, or a oneof that says something else */
 /* The text of a value as a number: true, digits, or the name of an enum value of this member. */

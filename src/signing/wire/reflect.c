@@ -30,7 +30,8 @@ static Type *find_type(const char *name, struct err *e) {
 
 /* ---- reading ---- */
 
-/* The shortest decimal that is this float again; as a double it would show digits that were never sent. */
+/* The shortest decimal that reads as the same float: printed as a double it would have digits that the
+ * vehicle never sent. */
 static double shortest(float f) {
   char text[32];
   double d = (double)f;
@@ -64,7 +65,7 @@ static void put_message(struct buf *out, ProtobufCMessage *m, bool as_numbers);
 
 #define MOST_DIGITS UINT64_C(1000000000000000) /* 15 digits: a double holds all of them */
 
-/* Text, as JSON has it of numbers of 64 bits; as_numbers: where it is short, a number. */
+/* Protobuf's JSON writes 64-bit integers as text. as_numbers: a short one is a number. */
 static void put_integer(struct buf *out, bool negative, uint64_t v, bool as_numbers) {
   const char *quote = as_numbers && v < MOST_DIGITS ? "" : "\"";
   buf_format(out, "%s%s%" PRIu64 "%s", quote, negative ? "-" : "", v, quote);
@@ -180,7 +181,7 @@ static bool put_text(struct writer *w, ProtobufCMessage *in, Field *f, struct by
          put_number(w, in, f, number);
 }
 
-/* The leaf is looked up before anything is made on the way to it. */
+/* The whole path is checked before any message is made for it. */
 static bool put_member(struct writer *w, const char *path, const struct node *value) {
   Field *f, *leaf = path_leaf(w->root->descriptor, path_whole(path));
   ProtobufCMessage *in = leaf ? path_holder(w->root, path_whole(path), &f, &w->arena) : NULL;

@@ -1,10 +1,10 @@
 /* Whole messages by reflection: any answer as JSON text, and any message from paths and values.
  *
- * Commands have rows (codec.h). Answers carry hundreds of members, which need no rows of their own:
- * readers get them as JSON under the names of the definitions, and a simulated vehicle writes them by path.
+ * Commands have rows (codec.h). Answers have hundreds of members and no rows: a reader gets them as JSON with
+ * the names of the definitions, and the simulator writes them by path.
  */
-#ifndef FLEET_SIGNING_MEMBERS_H
-#define FLEET_SIGNING_MEMBERS_H
+#ifndef FLEET_SIGNING_REFLECT_H
+#define FLEET_SIGNING_REFLECT_H
 
 #include "base/buf.h"
 #include "base/err.h"
