@@ -365,8 +365,7 @@ doc: build
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.types").definitions())' >$(B)/types.lua
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.drawing").svg())' >$(B)/architecture.svg
 	$(ENV) $(LUA) -e 'require("doc.generate.mqtt").write()'
-	$(ENV) $(LUA) -e 'io.write(require("doc.generate.telemetry").page())' >$(B)/telemetry.md
-	mv $(B)/telemetry.md doc/manual/telemetry.md
+	$(ENV) $(LUA) -e 'require("doc.generate.telemetry").write()'
 	$(ENV) $(LUA) -e 'io.write(require("doc.generate.troubleshooting").markdown())' >$(B)/troubleshooting.md
 	mv $(B)/troubleshooting.md doc/manual/troubleshooting.md
 	mv $(B)/architecture.svg doc/architecture.svg

@@ -1,12 +1,10 @@
--- The tables of doc/manual/telemetry.md, made from the rows of the receiver. Written by `make doc`.
+-- The tables of doc/manual/telemetry.md and telemetry-receiver.md, made from the rows of the receiver. Written by `make doc`.
 
 local cost = require "fleet.telemetry.cost"
 local options = require "fleet.telemetry.options"
 local templates = require "fleet.telemetry.templates"
 
 local M = {}
-
-local path = "doc/manual/telemetry.md"
 
 local function table_of(word, list)
   local lines = { "| " .. word .. " | Default | |", "|---|---|---|" }
@@ -26,19 +24,25 @@ local function template_table()
   return table.concat(lines, "\n")
 end
 
---- The text of the page with its tables as they are now.
-function M.page()
+local function replace_tables(path, tables)
   local file = assert(io.open(path, "rb"))
   local text = file:read("*a")
   file:close()
-  for name, content in pairs { options = table_of("Option", options.list), limits = table_of("Limit", options.limits),
-    templates = template_table() } do
+  for name, content in pairs(tables) do
     local first, last = "<!-- " .. name .. " -->\n", "<!-- end -->"
-    local from = assert(select(2, string.find(text, first, 1, true)), "the page has no " .. first)
+    local from = assert(select(2, string.find(text, first, 1, true)), path .. " has no " .. first)
     local to = assert(string.find(text, last, from, true))
     text = string.sub(text, 1, from) .. content .. "\n" .. string.sub(text, to)
   end
-  return text
+  file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+end
+
+--- Replaces the tables of both pages by those of the rows.
+function M.write()
+  replace_tables("doc/manual/telemetry.md", { templates = template_table() })
+  replace_tables("doc/manual/telemetry-receiver.md", { options = table_of("Option", options.list), limits = table_of("Limit", options.limits) })
 end
 
 return M

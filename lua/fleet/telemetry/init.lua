@@ -1,5 +1,5 @@
 -- A receiver of vehicles' telemetry on the loop: new{ … } listens, vehicles connect with their certificates, and records come in.
--- TLS, frames, envelopes and acknowledgements are src/stream; what a vehicle is known by is vehicle.lua. doc/manual/telemetry.md.
+-- TLS, frames, envelopes and acknowledgements are src/stream; what a vehicle is known by is vehicle.lua. doc/manual/telemetry-receiver.md.
 
 local certificates = require "fleet.telemetry.certificates"
 local check_options = require "fleet.util.check_options"
@@ -418,7 +418,7 @@ end
 --- The options and limits as rows, for the command line and the manual.
 M.options, M.limits = options.list, options.limits
 
---- A receiver that listens, or nil, err, kind. Raises for a wrong option. See doc/manual/telemetry.md.
+--- A receiver that listens, or nil, err, kind. Raises for a wrong option. See doc/manual/telemetry-receiver.md.
 function M.new(given)
   local read = options.read(given)
   local pem, err, kind = certificates.read(options.where, read)
