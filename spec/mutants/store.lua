@@ -43,7 +43,7 @@ return {
   { "lua/fleet/util/ages.lua", "return read(self) + self.offsets[1]", "return read(self) + self.offsets[#self.offsets]", { ages } },
   -- locks that go with their records, and a lock that another process keeps
   { "src/store/sweep.c", "&& wall - r->ends < long_ago", "", { locked } },
-  { "src/store/lease.c", "if (!has_record(s) && store_passed_locked(s, fence, &ignored))", "if (!has_record(s))", { locked } },
+  { "src/store/lease.c", "if (!store_has_record(s) && store_passed_locked(s, fence, &ignored))", "if (!store_has_record(s))", { locked } },
   { "src/store/lease.c", "if (!store_number_locked(s, fence, e) ||", "*fence = 0;\n  if (", { locked } },
   { "src/store/put.c", "if (result == STORE_DONE) store_forget_lock_of(s);", "", { locked } },
   { "src/store/store.c", "if (facts.mode & 02)", "if (facts.mode & 0200000)", { file } },

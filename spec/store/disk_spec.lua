@@ -129,6 +129,26 @@ describe("the file store", function()
     assert.same({}, of(list, "list", "write", "rename"))
   end)
 
+  it("opens its directory once for a sweep of many steps, and locks no record that it leaves", function()
+    local list = calls [[
+      local now, wall = 1000, 1774746000
+      local store = assert(require("fleet.store").file(path, { clock = function() return now, wall end }))
+      for i = 1, 250 do
+        local lease = assert(store:lease("session/" .. i, 60))
+        assert(store:put("session/" .. i, "v", { lease = lease }))
+        lease:release()
+      end
+      begin()
+      for _ = 1, 5 do
+        assert(store:put("k", "v", { ttl = 600, durable = true }))
+        now, wall = now + 1, wall + 1
+      end
+    ]]
+    assert.same({ "list directory" }, of(list, "list"))
+    assert.is_true(#of(list, "open") > 250)
+    for _, line in ipairs(of(list, "lock")) do assert.is_nil(line:match "%.lease$", line) end
+  end)
+
   it("gives a reader a whole value while another process writes over it", function()
     local short = ("s"):rep(50)
     local store = assert(require("fleet.store").file(path, { warn = function(text) error(text) end }))

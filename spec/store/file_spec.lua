@@ -323,6 +323,16 @@ describe("fleet.store.file", function()
     assert.equal("1", (store:get("state/next")))
   end)
 
+  it("closes its directory with the store, also in the middle of a sweep", function()
+    for i = 1, 300 do assert(store:put("session/" .. i, "v", { durable = true })) end
+    local before = support.descriptors()
+    local other = reopen()
+    assert(other:put("state/x", "1", { ttl = 600, durable = true }))
+    assert.equal(before + 1, support.descriptors())
+    other:close()
+    assert.equal(before, support.descriptors())
+  end)
+
   -- ---- no room, no right ----
 
   local try_all = [[

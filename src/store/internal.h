@@ -43,6 +43,7 @@ bool store_number_locked(struct store *s, uint64_t *number, struct err *e);
 /* Removes the lock of the chosen key, which the caller holds, unless there is a record. */
 void store_forget_lock(struct store *s, const struct lock *l, uint64_t fence);
 void store_forget_lock_of(struct store *s); /* the same, unless it is held */
+bool store_has_record(struct store *s);     /* whether the chosen key has a file */
 bool store_is_record(const char *name);     /* whether a file of that name holds one */
 /* A put that need not last, over what was found with the file open for writing, which is closed. */
 enum store_result store_put_on(struct store *s, struct bytes key, const struct put *p, struct found *before,

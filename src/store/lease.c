@@ -101,7 +101,7 @@ enum store_result store_lease(struct store *s, struct bytes key, struct lease *l
   return result;
 }
 
-static bool has_record(struct store *s) {
+bool store_has_record(struct store *s) {
   struct file_facts facts;
   return file_facts_at(store_path(s, ""), &facts) || errno != ENOENT;
 }
@@ -109,8 +109,8 @@ static bool has_record(struct store *s) {
 void store_forget_lock(struct store *s, const struct lock *l, uint64_t fence) {
   struct err ignored;
   err_clear(&ignored);
-  if (has_record(s) || !lock_is_ours(l) || store_enter(s, &ignored) != STORE_DONE) return;
-  if (!has_record(s) && store_passed_locked(s, fence, &ignored)) unlink(store_path(s, ENDING_LEASE));
+  if (store_has_record(s) || !lock_is_ours(l) || store_enter(s, &ignored) != STORE_DONE) return;
+  if (!store_has_record(s) && store_passed_locked(s, fence, &ignored)) unlink(store_path(s, ENDING_LEASE));
   store_leave(s, STORE_DONE);
 }
 

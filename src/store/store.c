@@ -50,6 +50,7 @@ bool store_open(struct store *s, const char *directory, struct crypto *c, struct
 }
 
 void store_close(struct store *s) {
+  if (s->sweep) closedir(s->sweep);
   buf_free(&s->key);
   buf_free(&s->text);
   free(s->directory);

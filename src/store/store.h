@@ -17,6 +17,8 @@
 #include "store/lock.h"
 #include "store/record.h"
 
+#include <dirent.h>
+
 enum store_result {
   STORE_DONE,
   STORE_ABSENT,
@@ -33,10 +35,11 @@ struct store {
   struct lock lock;
   struct buf key;   /* whose file is at hand */
   struct buf text;  /* the record at hand */
+  DIR *sweep;       /* open while a sweep is not at its end, else NULL */
   char notice[256]; /* something that the owner should know, or "": taken by the caller */
 };
 #define STORE_INIT                                                                                           \
-  { NULL, NULL, NULL, 0, NULL, LOCK_INIT, BUF_INIT, BUF_INIT, "" }
+  { NULL, NULL, NULL, 0, NULL, LOCK_INIT, BUF_INIT, BUF_INIT, NULL, "" }
 
 /* Makes the directory where it is not there. Takes a reference of c. */
 bool store_open(struct store *s, const char *directory, struct crypto *c, struct err *e);
@@ -93,10 +96,10 @@ struct addition {
 };
 enum store_result store_add(struct store *s, struct bytes key, struct addition *a, struct err *e);
 
-/* Looks at count files of the directory from the one at first on: adds the keys of the records that have
- * ended to keys, a NUL behind each, and removes locks that no record and no process needs. Returns how many
- * files there are. */
-size_t store_sweep(struct store *s, uint64_t wall, size_t first, size_t count, struct buf *keys);
+/* Looks at the next count files of the directory: adds the keys of the records that have ended to keys, a NUL
+ * behind each, and removes locks that no record and no process needs. False after the last file: the next
+ * call begins again. */
+bool store_sweep(struct store *s, uint64_t wall, size_t count, struct buf *keys);
 
 /* expired: only when its time has passed. Its lock goes with it. */
 struct removal {

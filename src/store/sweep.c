@@ -4,17 +4,17 @@
 #include "store/internal.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Where a process holds the lease, that process removes the lock at its end. */
+/* Where a process holds the lease, that process removes the lock at its end. A lock with a record stays, and
+ * is not taken: another process that wants it at this moment would find it busy. */
 void store_forget_lock_of(struct store *s) {
   struct err ignored;
   struct lease l = LEASE_INIT;
   struct file_facts facts;
   err_clear(&ignored);
-  if (!file_facts_at(store_path(s, ENDING_LEASE), &facts)) return;
+  if (store_has_record(s) || !file_facts_at(store_path(s, ENDING_LEASE), &facts)) return;
   if (lock_take(&l.lock, store_path(s, ENDING_LEASE), &ignored) != LOCK_TAKEN) return;
   enum number_state state = lock_read(&l.lock, &l.fence, &ignored);
   if (state != NUMBER_UNREAD && state != NUMBER_DAMAGED) store_forget_lock(s, &l.lock, l.fence);
@@ -48,7 +48,7 @@ static void look_at_record(const char *path, uint64_t wall, struct buf *keys) {
 
 static void look_at(struct store *s, const char *name, uint64_t wall, struct buf *keys) {
   char record[STORE_NAME_SIZE + 1] = "";
-  strncat(record, name, STORE_NAME_SIZE);
+  memcpy(record, name, strnlen(name, STORE_NAME_SIZE));
   if (!store_is_record(record)) return;
   buf_clear(&s->key); /* of a file whose key is not known yet */
   memcpy(s->path + s->stem - STORE_NAME_SIZE, record, STORE_NAME_SIZE);
@@ -57,14 +57,11 @@ static void look_at(struct store *s, const char *name, uint64_t wall, struct buf
   if (strcmp(ending, ENDING_LEASE) == 0) store_forget_lock_of(s);
 }
 
-size_t store_sweep(struct store *s, uint64_t wall, size_t first, size_t count, struct buf *keys) {
-  struct buf names = BUF_INIT;
-  struct err ignored;
-  size_t total = 0;
-  err_clear(&ignored);
-  bool listed = directory_list(&names, s->directory, &ignored);
-  for (size_t at = 0; listed && at < names.size; at += strlen((char *)names.data + at) + 1, total++)
-    if (total >= first && total - first < count) look_at(s, (char *)names.data + at, wall, keys);
-  buf_free(&names);
-  return total;
+/* A forked child shares the position in the directory: what it reads, its parent leaves to the next sweep. */
+bool store_sweep(struct store *s, uint64_t wall, size_t count, struct buf *keys) {
+  struct dirent *entry = NULL;
+  if (!s->sweep) s->sweep = opendir(s->directory);
+  while (s->sweep && count-- && (entry = readdir(s->sweep))) look_at(s, entry->d_name, wall, keys);
+  if (!entry && s->sweep) closedir(s->sweep), s->sweep = NULL;
+  return entry;
 }

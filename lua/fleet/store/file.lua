@@ -234,10 +234,8 @@ end
 -- Removes expired records, also those of ended processes: some files a second, all of them every hour.
 local function sweep(self, mono, wall)
   if mono < self.sweep_at then return end
-  local total, ended = self.records:sweep(wall, self.swept, swept_at_once)
-  self.swept = math.max(self.swept + swept_at_once - 2 * #ended, 0) -- each has a record and a lock
-  self.sweep_at = mono + swept_every
-  if self.swept >= total then self.swept, self.sweep_at = 0, mono + swept_again end
+  local more, ended = self.records:sweep(wall, swept_at_once)
+  self.sweep_at = mono + (more and swept_every or swept_again)
   for _, key in ipairs(ended) do forget_ended(self, key) end
 end
 
@@ -316,7 +314,7 @@ function M.open(directory, options)
   local records, err, kind = core.records(directory, warn)
   if not records then return nil, err, kind end
   local self = setmetatable({
-    records = records, clock = contract.clock_of(options), sleep = options.sleep, warn = warn, sweep_at = -math.huge, swept = 0,
+    records = records, clock = contract.clock_of(options), sleep = options.sleep, warn = warn, sweep_at = -math.huge,
     written = -math.huge, deferred = {}, deferred_count = 0,
   }, File)
   self.ends = contract.new_ends(function(key) forget_ended(self, key) end)

@@ -255,15 +255,14 @@ static int l_add(lua_State *L) {
   return 1;
 }
 
-/* records:sweep(wall, first, count) -> how many files there are, and a list of the keys of records that have
- * ended, among count files from the one at first on */
+/* records:sweep(wall, count) -> whether files are left, and a list of the keys of records that have ended,
+ * among the next count files */
 static int l_sweep(lua_State *L) {
   check_records(L);
   uint64_t wall = check_milliseconds(L, 2);
-  lua_Number first = luaL_checknumber(L, 3), count = luaL_checknumber(L, 4);
+  lua_Number count = luaL_checknumber(L, 3);
   struct buf *keys = push_scratch(L);
-  size_t total = store_sweep(check_records(L), wall, (size_t)first, (size_t)count, keys);
-  lua_pushinteger(L, (lua_Integer)total);
+  lua_pushboolean(L, store_sweep(check_records(L), wall, (size_t)count, keys));
   push_name_list(L, keys);
   return 2;
 }
