@@ -138,7 +138,7 @@ describe("options", function()
     { "wake", 1, "option 'wake' must be true or false" }, { "idempotent", "yes", "must be true or false" },
     { "strict", 0, "must be true or false" }, { "raw", {}, "must be true or false" }, { "force", "x", "must be true or false" },
     { "read_back", 1, "must be true or false" }, { "auth", "users", "option 'auth' must be" }, { "auth", 1, "option 'auth' must be" },
-    { 1, true, "unknown option" },
+    { 1, true, "options are given by name, as { timeout = 10 }" },
   }
   for i, case in ipairs(wrong) do
     it(("are checked: %d %s"):format(i, case[1]), function()

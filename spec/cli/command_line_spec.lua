@@ -437,9 +437,36 @@ describe("failures", function()
     end
   end)
 
-  it("an unknown outcome is told, and a delay", function()
-    local result = run("honk_horn " .. vin, function() return 503, "" end)
-    assert.truthy(string.find(result.err, "It may have been done", 1, true))
+  it("an unknown outcome names the verb and the fields that show what became of the call", function()
+    local sentences = {
+      ["set_charge_limit " .. vin .. " percent=70"] = "'fleet vehicle_data " .. vin .. " endpoints=charge_state' shows charge_limit_soc.",
+      ["add_charge_schedule " .. vin .. " id=1 enabled=true start_enabled=true start_time=60 end_enabled=false lat=1 lon=1 "
+        .. "days_of_week=mon"] = "endpoints=charge_schedule_data' shows charge_schedules.",
+      ["backup 1234567890 backup_reserve_percent=30"] = "'fleet site_info 1234567890' shows backup_reserve_percent.",
+      ["honk_horn " .. vin] = "does not show it, and a repeat would act again.", ["wake_up " .. vin] = "look: fleet status " .. vin,
+      ["remote_seat_cooler_request " .. vin .. " seat_position=front_left seat_cooler_level=low"] = "A repeat is safe",
+      ["create_invitation " .. vin] = "look: fleet invitations " .. vin,
+    }
+    for line, wanted in pairs(sentences) do
+      local result = run(line, function() return 503, "" end)
+      assert.matches("It may have been done", result.err, 1, true)
+      assert.matches(wanted, result.err, 1, true)
+    end
+    assert.is_nil(string.find(run("door_lock " .. vin, function() return 404, "" end).err, "may have been done", 1, true))
+  end)
+
+  it("names what to read for every settle column", function()
+    for _, row in ipairs(require("fleet.call.rows").all()) do
+      if row.settle then
+        local sentence = require("fleet.cli.reading_back").sentence(row, "ID")
+        local verb = string.match(sentence, "'fleet ([%w_]+) ID[^']*' shows [%w_.]+")
+        assert.truthy(verb and verbs.by_name[verb], row.name .. ": " .. sentence)
+      end
+    end
+  end)
+
+  it("a delay is in the message", function()
+    local result
     local http = function() return { status = 429, headers = { ["retry-after"] = "61" }, body = "" } end
     result = cli.run({ "info", vin, "--json" }, { env = env, http = http })
     assert.equal(61, result.json.retry_after)
@@ -586,6 +613,13 @@ describe("tariff", function()
     assert.falsy(string.find(result.err, "It was not sent", 1, true), result.err)
     result = run("tariff check spec/support/fixtures/energy/older-tariff-content.json --json")
     assert.same({ "older_form" }, { result.json.problems[1].kind, result.json.problems[2] })
+  end)
+
+  it("a file that cannot be read is named with its cause", function()
+    local missing = cli.run { "tariff", "check", "/nowhere/t.json" }
+    assert.equal(2, missing.status)
+    assert.matches("^fleet: cannot read /nowhere/t.json: No such file or directory\n", missing.err)
+    assert.matches("^fleet: cannot read /tmp: Is a directory\n", cli.run({ "tariff", "check", "/tmp" }).err)
   end)
 
   it("a file that is missing or no tariff is a mistake", function()

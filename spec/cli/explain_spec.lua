@@ -74,6 +74,9 @@ describe("fleet explain", function()
       GENERICERROR_unauthorized = "reason 'GENERICERROR_UNAUTHORIZED'", ["HTTP 503"] = "HTTP status 503",
       too_far_from_vehicle = "reason 'too_far_from_vehicle'", cloud_manager_error = "reason 'cloud_manager_error'",
       ["config_manager_error (x509)"] = "reason 'config_manager_error'",
+      ["vehicle unavailable: vehicle is offline or asleep"] = "reason 'vehicle is offline or asleep'",
+      ["HTTP 408 vehicle unavailable: vehicle is offline or asleep"] = "reason 'vehicle is offline or asleep'",
+      ["vehicle unavailable"] = "HTTP status 408 with the text 'vehicle unavailable'", ["HTTP 408"] = "HTTP status 408",
     } do
       assert.equal(wanted, titles(text))
     end

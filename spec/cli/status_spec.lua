@@ -60,7 +60,48 @@ describe("fleet status", function()
     assert.equal('{"sites":[],"vehicles":[]}\n', result.out)
     result = cli.run({ "vehicles", "--json" }, { env = env, http = answers { ["/vehicles"] = '{"response":[],"count":0}' } })
     assert.equal("[]\n", result.out)
-    assert.equal(2, cli.run({ "status", "Blue" }, { env = env }).status)
+  end)
+
+  it("shows the one car or site that is named, and reads no other", function()
+    local asked = {}
+    local reply = answers {
+      ["/products"] = products "online", ["/live_status"] = live, ["/vehicle_data"] = '{"response":{"charge_state":{"battery_level":71}}}',
+    }
+    local function status(...)
+      asked = {}
+      local result = cli.run({ "status", ... }, { env = env, http = function(request)
+        asked[#asked + 1] = string.match(request.url, "([%a_]+)[^/]*$")
+        return reply(request)
+      end })
+      assert.equal("", result.err)
+      return result.out
+    end
+    for _, name in ipairs { "Blue", "blue", vin, "000001" } do
+      assert.equal("Blue  online  71 %\n", status(name))
+      assert.same({ "products", "vehicle_data" }, asked)
+    end
+    for _, name in ipairs { "home", "2252147638651584" } do
+      assert.matches("^Home  site  battery 54 %%[^\n]*\n$", status(name))
+      assert.same({ "products", "live_status" }, asked)
+    end
+  end)
+
+  it("names the cars and sites of the account for a name that is none of them", function()
+    local http = answers { ["/products"] = products "online" }
+    local result = cli.run({ "status", "Blu" }, { env = env, http = http })
+    assert.equal(16, result.status)
+    assert.matches("no car or energy site is called 'Blu', did you mean 'Blue'? The account has Blue (" .. vin
+      .. ") and Home (2252147638651584)", result.err, 1, true)
+    http = answers { ["/products"] = '{"response":[' .. string.format(car, "online") .. "," .. string.format(car, "online") .. "]}" }
+    assert.matches("'Blue' may be several", cli.run({ "status", "Blue" }, { env = env, http = http }).err, 1, true)
+  end)
+
+  it("takes one name, and no parameter", function()
+    for _, words in ipairs { { "status", "Blue", "Red" }, { "status", "free=true" } } do
+      local result = cli.run(words, { env = env })
+      assert.equal(2, result.status)
+      assert.matches("fleet help status", result.err, 1, true)
+    end
   end)
 end)
 

@@ -103,8 +103,10 @@ static void check_names(const struct arguments *a) {
   const char *names[MOST_PARAMS];
   size_t count = param_names(a->row, names);
   for (const struct node *part = a->params->first; part; part = part->next) {
-    if (part->key != KEY_NAME)
-      mistake(a, "parameters are given by name, as { %s = ... }", count ? names[0] : "name");
+    if (part->key != KEY_NAME && count)
+      mistake(a, "parameters are given by name, as { %s = ... }", names[0]);
+    else if (part->key != KEY_NAME)
+      mistake(a, "it takes no parameters");
     bool known = false;
     for (size_t i = 0; i < count && !known; i++) known = is_named(part, names[i]);
     if (!known && !is_former_name(a, part)) unknown_parameter(a, part, names, count);

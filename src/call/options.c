@@ -64,10 +64,11 @@ static void check_names(const struct arguments *a) {
     names[count++] = o->name;
   for (const struct node *given = a->options->first; given; given = given->next) {
     const struct option *o = option_named(given);
+    if (given->key != KEY_NAME) mistake(a, "options are given by name, as { timeout = 10 }");
     if (o)
       check_concern(a, o, given);
     else
-      unknown_name(a, "option", given->key == KEY_NAME ? given->name : bytes_of("?"), names, count);
+      unknown_name(a, "option", given->name, names, count);
   }
 }
 

@@ -19,11 +19,24 @@ M.statuses = {
 local exits = {}
 for _, kind in ipairs(core.kinds()) do exits[kind.name] = kind.exit end
 
-local outcomes = {
-  not_sent = "It was not sent.",
-  refused = "It was not done.",
-  unknown = "It may have been done: look before you repeat it.",
-}
+local outcomes = { not_sent = "It was not sent.", refused = "It was not done." }
+
+local function outcome_of(err, context)
+  if err.outcome ~= "unknown" then return outcomes[err.outcome] end
+  return require("fleet.cli.reading_back").sentence(context.row, err.vin or err.site)
+end
+
+-- What the core writes for programs, where the command line has its own sentence below.
+local for_programs = { ": sign in with authorize_url and authorize, or 'fleet login'" }
+
+local function message_of(err)
+  local text = tostring(err.message)
+  for _, part in ipairs(for_programs) do
+    local from, to = string.find(text, part, 1, true)
+    if from then text = string.sub(text, 1, from - 1) .. string.sub(text, to + 1) end
+  end
+  return clean(text)
+end
 
 local of_application = { vehicle_specs = true, vehicle_pricing_info = true }
 
@@ -84,11 +97,11 @@ end
 
 local function write_text(environment, err, context)
   local out = environment.stderr
-  out:write("fleet: ", clean(tostring(err.message)), "\n")
+  out:write("fleet: ", message_of(err), "\n")
   local lines = {}
   local function add(line) lines[#lines + 1] = line end
   if err.reason and not string.find(err.message, err.reason, 1, true) then add("Reason: " .. clean(err.reason)) end
-  add(outcomes[err.outcome])
+  add(outcome_of(err, context))
   if err.retry_after then add(seconds(err.retry_after)) end
   if (context.unmade or err.kind == "network") and environment.getenv and simulator.variable(environment) then
     add("This shell points at a simulator. If that has ended, this leaves it: eval \"$(fleet sim stop --env)\"")
@@ -107,7 +120,7 @@ local function write_text(environment, err, context)
 end
 
 --- Reports a failure: an err of a call, or whatever was raised. Returns the status to end with.
---- context: json, name (of the verb, as it is written), takes_wake (it knows --wake),
+--- context: json, name (of the verb, as it is written), row (of the verb, if it has one), takes_wake (it knows --wake),
 --- explains_itself (its kinds are not those of a call), and given (the options of
 --- the client, once it is made).
 function M.report(environment, raised, context)

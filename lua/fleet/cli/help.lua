@@ -213,30 +213,39 @@ local function protocol_of(row)
   return row.message and "signed with a key, plain without" or "plain only"
 end
 
-local function facts_section(row)
-  local facts = {
-    { "request", row.verb .. " " .. row.path .. (row.query and "?" .. row.query or "") },
-    { "price", price_of(row) },
-    { "token", table.concat(row.tokens, ", else ") .. (row.flags.third_party and "; not for open-source apps" or "") },
-    { "scope", scope_of(row) },
-    { "vehicle", row.flags.live and "must be awake: --wake wakes it first" or nil },
-    { "signing", protocol_of(row) },
-    { "firmware", firmware_of(row) },
-    { "roles", row.who },
-    { "repeating", repeat_of(row) },
-    { "instead", row.replacement },
-  }
+local function facts_section(title, facts)
   local present = {}
   for _, fact in ipairs(facts) do
     if fact[2] and fact[2] ~= "" then present[#present + 1] = fact end
   end
-  return section("Facts", present)
+  return section(title, present)
+end
+
+-- What a person wants to know before the call: what it costs, and whether it may run twice.
+local function first_facts(row)
+  return facts_section("Before you call it", {
+    { "price", price_of(row) },
+    { "repeating", repeat_of(row) },
+    { "vehicle", row.flags.live and "must be awake: --wake wakes it first" or nil },
+  })
+end
+
+local function other_facts(row)
+  return facts_section("Facts", {
+    { "request", row.verb .. " " .. row.path .. (row.query and "?" .. row.query or "") },
+    { "token", table.concat(row.tokens, ", else ") .. (row.flags.third_party and "; not for open-source apps" or "") },
+    { "scope", scope_of(row) },
+    { "signing", protocol_of(row) },
+    { "firmware", firmware_of(row) },
+    { "roles", row.who },
+    { "instead", row.replacement },
+  })
 end
 
 local function row_page(row)
-  return page(usage_of(row), wrapped(row.doc, ""), parameters_section(row), options_section("Options of the call", options.of_row(row)),
-    options_section("For many vehicles, in place of the VIN", options.bulk_of_row(row)),
-    facts_section(row), "Example\n" .. wrapped(examples.text(row), "  "),
+  return page(usage_of(row), wrapped(row.doc, ""), first_facts(row), "Example\n" .. wrapped(examples.text(row), "  "),
+    parameters_section(row), options_section("Options of the call", options.of_row(row)),
+    options_section("For many vehicles, in place of the VIN", options.bulk_of_row(row)), other_facts(row),
     wrapped("'fleet help flags' lists the options of every verb, 'fleet help statuses' the exit statuses.", ""))
 end
 
@@ -254,8 +263,8 @@ local function details_of(verb)
 end
 
 local function verb_page(verb)
-  return page(wrapped("fleet " .. verbs.usage(verb), "  "), wrapped(verb.doc, ""), details_of(verb),
-    options_section("Options", verb.takes or {}), "Example\n" .. wrapped(examples.of_verb(verb), "  "))
+  return page(wrapped("fleet " .. verbs.usage(verb), "  "), wrapped(verb.doc, ""), "Example\n" .. wrapped(examples.of_verb(verb), "  "),
+    details_of(verb), options_section("Options", verb.takes or {}))
 end
 
 local groups = {

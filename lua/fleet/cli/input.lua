@@ -5,6 +5,18 @@ local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
 
+-- What a file holds. label: the name of the value before the message, or nil.
+local function content_of(path, label)
+  local prefix = label and string.format("'%s': ", label) or ""
+  local file, why = io.open(path, "rb")
+  if not file then usage_error.raise(prefix .. "cannot read " .. why) end
+  local content
+  content, why = file:read("*a")
+  file:close()
+  if not content then usage_error.raise(string.format("%scannot read %s: %s", prefix, path, why or "it is no file")) end
+  return content
+end
+
 --- The bytes that `@file` or `-` (standard input) means, or nil when the text is neither.
 function M.bytes(environment, label, text)
   if text == "-" then
@@ -13,12 +25,13 @@ function M.bytes(environment, label, text)
     return environment.stdin:read("*a") or ""
   end
   local path = string.match(text, "^@(.+)$")
-  if not path then return nil end
-  local file, why = io.open(path, "rb")
-  local content = file and file:read("*a")
-  if file then file:close() end
-  if not content then usage_error.raise(string.format("'%s': cannot read %s", label, why or path)) end
-  return content
+  return path and content_of(path, label)
+end
+
+--- The text of a file that is named with or without "@", or of standard input for "-".
+function M.read_file(environment, word)
+  if word == "-" then return M.bytes(environment, "FILE", word) end
+  return content_of((string.gsub(word, "^@", "")))
 end
 
 --- The same as text: without the line end that editors and `echo` leave.

@@ -129,7 +129,7 @@ local function perform(context, line)
     context.out:write(require("fleet.cli.help").text(verb, context.environment.columns()))
     return 0
   end
-  context.name, context.takes_wake = verbs.spoken(verb.name), verb.options.wake ~= nil
+  context.name, context.row, context.takes_wake = verbs.spoken(verb.name), verb.row, verb.options.wake ~= nil
   context.explains_itself = verb.explains_itself or verb.local_only
   options.check(line.options, verb.options, context.name)
   verbs.check_words(verb, line)

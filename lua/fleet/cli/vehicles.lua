@@ -174,7 +174,35 @@ function M.find_site(context, text, options)
   return not_one("invalid", string.format("'%s' may be %s: give the id", text, described_sites(found)))
 end
 
---- The same for a list.
+--- The records of cars and energy sites whose name, id or end of the VIN is text; all of both when text is nil: two lists. Returns
+--- nil, err, kind where none or several fit. Looking through the account's products is free.
+function M.cars_and_sites(context, text)
+  local list, err, kind = M.products(context)
+  if not list then return nil, err, kind end
+  local cars, sites, found = {}, {}, {}
+  for _, record in ipairs(list) do
+    local known, id = pcall(core.check_id, "energy_site", record.energy_site_id)
+    if known then
+      sites[#sites + 1] = { id = id, name = site_name(record), record = record }
+    elseif core.is_vin(record.vin) and record.energy_site_id == nil then
+      cars[#cars + 1] = cleaned({ record })[1]
+    end
+  end
+  if not text then return cars, sites end
+  for _, record in ipairs(cars) do
+    if is_meant(record, text) then found[#found + 1] = { { record }, {} } end
+  end
+  for _, site in ipairs(sites) do
+    if site.id == text or string.lower(site.name) == string.lower(text) then found[#found + 1] = { {}, { site } } end
+  end
+  if #found == 1 then return found[1][1], found[1][2] end
+  local names, has = names_of(cars, "display_name"), described(cars) .. " and " .. described_sites(sites)
+  for _, name in ipairs(names_of(sites, "name")) do names[#names + 1] = name end
+  if found[1] then return not_one("invalid", string.format("'%s' may be several: give VIN or id. The account has %s", text, has)) end
+  return not_one("not_found", string.format("no car or energy site is called '%s'%s", text, near(text, names, has)))
+end
+
+--- The VINs of a list of texts: see find.
 function M.find_all(context, texts, options)
   local vins = {}
   for i, text in ipairs(texts) do

@@ -56,15 +56,17 @@ local function rows_inside(text)
   end
   for _, row in ipairs(core.reasons()) do look(squeezed(row.text), "reason '" .. row.text .. "'", row) end
   for _, row in ipairs(core.faults()) do look(squeezed(row.name), string.format("fault %d, %s", row.number, row.name), row) end
+  local explained = {} -- by status: the client takes the first row that fits, too
   for _, row in ipairs(core.statuses()) do
-    local both = not row.also or string.find(whole, squeezed(row.also), 1, true)
-    if row.text and both then
+    local before, both = #found, not row.also or string.find(whole, squeezed(row.also), 1, true)
+    if row.text and both and not explained[row.status] then
       look(squeezed(row.text), status_title(row), row)
-    elseif not row.text and row.status ~= 0 then
+    elseif not row.text and row.status ~= 0 and not explained[row.status] then
       look("_http_" .. row.status .. "_", status_title(row), row)
       look("_http_status_" .. row.status .. "_", status_title(row), row)
       look("_status_" .. row.status .. "_", status_title(row), row)
     end
+    if #found > before and row.status ~= 0 then explained[row.status] = true end
   end
   return found
 end

@@ -1,16 +1,16 @@
--- fleet status: the account's cars and energy sites in one screen.
+-- fleet status: the account's cars and energy sites in one screen, or one of them.
 
-local core = require "fleet.core"
 local prices = require "fleet.budget.prices"
 local show = require "fleet.cli.show"
+local usage_error = require "fleet.cli.usage_error"
 local vehicles = require "fleet.cli.vehicles"
 
 local free = { type = "boolean", name = "free", doc = "make no live look: only what the free list of products says" }
 
 -- A member of a table of the service, if it has the type; else nil, which means unknown.
 local function member(object, name, wanted)
-  local value = type(object) == "table" and object[name]
-  if type(value) == wanted then return value end
+  if type(object) ~= "table" or type(object[name]) ~= wanted then return nil end
+  return object[name]
 end
 
 local sections = { "charge_state", "climate_state", "vehicle_state" }
@@ -33,9 +33,7 @@ local function car_of(context, record, looks)
   return car
 end
 
-local function site_of(context, record)
-  local known, id = pcall(core.check_id, "energy_site", record.energy_site_id)
-  if not known then return nil end
+local function site_of(context, id, record)
   local site = { energy_site_id = id, name = member(record, "site_name", "string") }
   local live, err = context:client():energy_site(id):live_status()
   if err then
@@ -49,17 +47,14 @@ local function site_of(context, record)
 end
 
 local function run(context, line)
-  local products, err, kind = context:waiting("asking for cars and sites", vehicles.products, context)
-  if not products then return nil, err, kind end
+  if line.pairs[1] then usage_error.raise(string.format("'status' takes no '%s='", line.pairs[1].name), { "status" }) end
+  if line.words[2] then usage_error.raise("'status' takes one car or energy site, or none for all", { "status" }) end
+  local cars, sites, kind = context:waiting("asking for cars and sites", vehicles.cars_and_sites, context, line.words[1])
+  if not cars then return nil, sites, kind end
   local looks = line.options.free == nil
   local found = { vehicles = setmetatable({}, { __jsontype = "array" }), sites = setmetatable({}, { __jsontype = "array" }) }
-  for _, record in ipairs(products) do
-    if core.is_vin(record.vin) and record.energy_site_id == nil then
-      table.insert(found.vehicles, (context:waiting("asking the car", car_of, context, record, looks)))
-    elseif record.energy_site_id ~= nil then
-      table.insert(found.sites, (context:waiting("asking the energy site", site_of, context, record)))
-    end
-  end
+  for i, record in ipairs(cars) do found.vehicles[i] = context:waiting("asking the car", car_of, context, record, looks) end
+  for i, site in ipairs(sites) do found.sites[i] = context:waiting("asking the energy site", site_of, context, site.id, site.record) end
   return found
 end
 
@@ -127,9 +122,9 @@ end
 
 return {
   {
-    name = "status", words = {}, takes = { free }, run = run, show = print_status,
-    doc = "Shows cars and energy sites in one screen. Each car that is awake is read, for " .. prices.text(prices.published.data)
-      .. "; no car is woken.",
-    details = "Left out is what a car or site does not say. With --free no car is read; sites and the list are free.",
+    name = "status", usage = "status [CAR | SITE]", takes = { free }, run = run, show = print_status,
+    doc = "Shows cars and energy sites in one screen, or the one that is named. Each car that is awake is read, for "
+      .. prices.text(prices.published.data) .. "; no car is woken.",
+    details = "A value that a car or site does not report is left out. With --free no car is read; sites and the list are free.",
   },
 }

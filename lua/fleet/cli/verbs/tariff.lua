@@ -28,7 +28,7 @@ end
 -- file. Or nil, err, kind.
 local function load_tariff(context, word)
   if string.match(word, "^%d+$") then return of_site(context, word) end
-  local text = input.read(context.environment, "FILE", word == "-" and word or "@" .. string.gsub(word, "^@", ""))
+  local text = input.read_file(context.environment, word)
   local value, err = core.json_decode(text)
   if err or type(value) ~= "table" then usage_error.raise(string.format("'%s' is not a JSON object", word)) end
   local content, stored = tariffs().content_of(value)
