@@ -42,7 +42,8 @@ end
 --- Replaces the tables of both pages by those of the rows.
 function M.write()
   replace_tables("doc/manual/telemetry.md", { templates = template_table() })
-  replace_tables("doc/manual/telemetry-receiver.md", { options = table_of("Option", options.list), limits = table_of("Limit", options.limits) })
+  replace_tables("doc/manual/telemetry-receiver.md",
+    { options = table_of("Option", options.list), limits = table_of("Limit", options.limits) })
 end
 
 return M
