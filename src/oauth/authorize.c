@@ -8,7 +8,7 @@
 
 enum { STATE_BYTES = 32, VERIFIER_BYTES = 32, NONCE_BYTES = 16 };
 
-/* ---- what must come back ---- */
+/* ---- state, nonce and verifier ---- */
 
 static bool has_scope(struct bytes scopes, const char *wanted) {
   size_t size = strlen(wanted);

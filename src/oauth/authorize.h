@@ -1,4 +1,4 @@
-/* The addresses that a person opens: to sign in, and to change or withdraw what an application may do.
+/* The addresses that a person opens to sign in, and to change or withdraw an application's permissions:
  * doc/protocol.md, sign-in; RFC 6749 section 4.1.1, RFC 7636.
  */
 #ifndef FLEET_OAUTH_AUTHORIZE_H
@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "crypto/context.h"
 
-/* What must come back, and the secrets of the exchange: text. */
+/* Kept until the browser comes back: the state to compare, and the secrets of the exchange, as text. */
 struct pending {
   struct buf state, nonce, code_verifier; /* empty: none */
 };
@@ -19,8 +19,8 @@ struct authorize { /* data NULL leaves a value out */
   struct bytes prompt_missing_scopes, require_requested_scopes, show_keypair_step; /* "true" or "false" */
 };
 
-/* Draws a state; a verifier for an application without secret; a nonce where openid is asked for, unless
- * the caller brings one. */
+/* Draws a state, a verifier for an application without secret, and a nonce if openid is requested and the
+ * caller gives none. */
 bool pending_draw(struct pending *p, struct crypto *c, const struct authorize *a, bool open_source,
                   struct bytes own_nonce, struct err *e);
 void pending_free(struct pending *p);

@@ -39,7 +39,7 @@ static struct bytes query_of(struct bytes text) {
   return (struct bytes){mark + 1, text.size - (size_t)(mark + 1 - text.data)};
 }
 
-/* ---- its fields ---- */
+/* ---- fields ---- */
 
 enum { CODE, STATE, ERROR, DESCRIPTION, ISSUER, ISS, FIELDS };
 static const char *const names[FIELDS] = {"code", "state", "error", "error_description", "issuer", "iss"};
@@ -98,7 +98,7 @@ static bool issuer_is_ours(const struct fields *f, int name, const struct callba
   return !f->given[name] || same_origin(issuer, x->auth_url) || same_origin(issuer, x->token_url);
 }
 
-/* ---- what it says ---- */
+/* ---- the answer ---- */
 
 static void refused_by_server(const struct fields *f, struct err *e) {
   const char *word = buf_text(&f->value[ERROR]), *words = buf_text(&f->value[DESCRIPTION]);

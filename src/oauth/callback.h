@@ -1,8 +1,7 @@
-/* The address at which a browser ends after a sign-in: whether it is the answer to ours, and the code in it.
+/* Reads the address to which a sign-in redirects the browser: RFC 6749 sections 4.1.2 and 10.12, RFC 9207.
  *
- * Any site that knows the redirect address can send a browser there. What does not carry our state is
- * CALLBACK_FOREIGN and uses nothing up; the state is compared in constant time. RFC 6749 sections 4.1.2 and
- * 10.12, RFC 9207.
+ * Any site that knows the redirect address can send a browser there. An address without our state is
+ * CALLBACK_FOREIGN, and the sign-in may go on. The state is compared in constant time.
  */
 #ifndef FLEET_OAUTH_CALLBACK_H
 #define FLEET_OAUTH_CALLBACK_H
@@ -16,12 +15,12 @@ struct callback_expected {
 };
 
 enum callback_end {
-  CALLBACK_FOREIGN, /* not of this sign-in, e says why */
-  CALLBACK_REFUSED, /* of this sign-in, and without a code, e says why */
+  CALLBACK_FOREIGN, /* of another sign-in: e explains it */
+  CALLBACK_REFUSED, /* of this sign-in, without a code: e explains it */
   CALLBACK_CODE
 };
 
-/* text: a whole address, its query, or the bare code, which alone may come without state. */
+/* text: a whole address, its query, or the code alone, which needs no state. */
 enum callback_end callback_read(struct bytes text, const struct callback_expected *x, struct buf *code,
                                 struct err *e);
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Spaces as %20, which every reader of forms and queries takes. */
+/* A space becomes %20, which readers of forms and of queries accept. */
 void form_add(struct buf *out, const char *name, struct bytes value) {
   if (!value.data) return;
   if (out->size) buf_put(out, '&');
@@ -33,7 +33,7 @@ static bool decode(struct buf *out, struct bytes in) {
   return buf_ok(out);
 }
 
-/* The part of rest up to the separator; rest goes on behind it. */
+/* Cuts the part before the separator from rest. */
 static struct bytes split(struct bytes *rest, char separator) {
   const unsigned char *at = rest->size ? memchr(rest->data, separator, rest->size) : NULL;
   struct bytes part = {rest->data, at ? (size_t)(at - rest->data) : rest->size};
@@ -49,7 +49,7 @@ static bool is_named(struct bytes encoded, const char *name) {
   return same;
 }
 
-/* Twice the same name is how one reader is made to see another value than the next (RFC 6749 section 3.1). */
+/* A name must come once (RFC 6749 section 3.1): of two values each reader may take another. */
 bool form_field(struct bytes form, const char *name, struct buf *value, struct err *e) {
   bool found = false;
   while (form.size) {

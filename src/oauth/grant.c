@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SHORTEST = 4 }; /* less hides more words than secrets */
+enum { SHORTEST = 4 }; /* a shorter secret also occurs in plain words */
 
 static const char *const kind_names[] = {"code", "refresh", "partner", "business"};
 static const char *const types[] = {"authorization_code", "refresh_token", "client_credentials",
@@ -54,7 +54,7 @@ void grant_form(struct buf *form, enum grant_kind kind, const struct grant *g) {
     if (fields[i].kinds & IN(kind)) form_add(form, fields[i].name, value_of(g, &fields[i]));
 }
 
-/* ---- its secrets in other texts ---- */
+/* ---- secrets of the form in other texts ---- */
 
 static const unsigned char mark[] = "[redacted]";
 

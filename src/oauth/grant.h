@@ -1,7 +1,7 @@
-/* What is sent to the token address: the form of each grant (doc/protocol.md, token requests; RFC 6749
- * sections 4.1.3, 4.4.2 and 6).
+/* The form of each grant for the token address: doc/protocol.md, token requests; RFC 6749
+ * sections 4.1.3, 4.4.2 and 6.
  *
- * Secrets go from their owner straight into the form, and the form is a buffer that is wiped.
+ * Secrets are copied only into the form, whose buffer is wiped.
  */
 #ifndef FLEET_OAUTH_GRANT_H
 #define FLEET_OAUTH_GRANT_H
@@ -10,9 +10,9 @@
 
 enum grant_kind { GRANT_CODE, GRANT_REFRESH, GRANT_PARTNER, GRANT_BUSINESS };
 
-struct grant { /* data NULL: not there. A kind takes what belongs to it and leaves the rest */
+struct grant { /* data NULL: absent. Each kind uses the members that its form has */
   struct bytes client_id, client_secret;
-  struct bytes code, code_verifier, redirect_uri; /* a verifier is for applications without secret */
+  struct bytes code, code_verifier, redirect_uri; /* the verifier is for applications without secret */
   struct bytes refresh_token;
   struct bytes audience, scope, auth_code;
 };
@@ -20,8 +20,7 @@ struct grant { /* data NULL: not there. A kind takes what belongs to it and leav
 bool grant_kind_named(const char *name, enum grant_kind *kind); /* "code" "refresh" "partner" "business" */
 void grant_form(struct buf *form, enum grant_kind kind, const struct grant *g);
 
-/* Appends text without the secrets that the form carries, plain or percent-encoded: servers
- * repeat what they were sent. */
+/* Appends text without the secrets of the form, plain or percent-encoded: servers repeat them in errors. */
 void grant_hide(struct bytes form, struct bytes text, struct buf *out);
 
 #endif

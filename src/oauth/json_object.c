@@ -103,7 +103,7 @@ static double exponent(struct json_cursor *c) {
   return negative ? -value : value;
 }
 
-/* strtod would take hexadecimal digits, words and the locale's point. */
+/* strtod accepts hexadecimal digits and words, and expects the locale's decimal point. */
 static double number_of(struct bytes text) {
   struct json_cursor c = json_cursor_of(text);
   bool negative = json_peek(&c) == '-';

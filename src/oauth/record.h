@@ -1,7 +1,6 @@
-/* A pair of tokens as it is stored: a JSON object whose members are those of struct token.
+/* The stored form of a pair of tokens: a JSON object with the members of struct token.
  *
- * A number of a record that is out of range reads as 0, unknown: a damaged member must not make the rest
- * unusable.
+ * A number that is out of range reads as 0 (unknown), so that the rest of a damaged record stays usable.
  */
 #ifndef FLEET_OAUTH_RECORD_H
 #define FLEET_OAUTH_RECORD_H

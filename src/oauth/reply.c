@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum { SHOWN_DESCRIPTION = 200, LONGEST_LIFE = 3650 * 86400 };
-static const double clock_was_set = 1672531200; /* 2023: an earlier wall clock was never set */
+static const double clock_was_set = 1672531200; /* start of 2023: a clock that is earlier was never set */
 
-/* ---- what it holds ---- */
+/* ---- a good reply ---- */
 
 bool reply_claims(struct buf *json, struct bytes token) {
   size_t before = json->size;
@@ -25,7 +25,6 @@ bool reply_claims(struct buf *json, struct bytes token) {
   return buf_unbase64url(json, payload) && json->size > before && json->data[before] == '{';
 }
 
-/* A lifetime out of its range, or none at all, fails both comparisons. */
 static bool read_pair(struct bytes body, struct token *t, double *lifetime) {
   double seconds = object_number(body, "expires_in");
   *lifetime = seconds > 0 && seconds <= LONGEST_LIFE ? seconds : 0;
@@ -34,7 +33,8 @@ static bool read_pair(struct bytes body, struct token *t, double *lifetime) {
   return object_whole(body) && object_text(body, "access_token", &t->access) && token_access_good(&t->access);
 }
 
-/* An injected code of another person's sign-in brings an id_token with another nonce, or without one. */
+/* An attacker may have injected a code of another sign-in: then the nonce of its id_token differs or is
+ * missing. */
 static bool is_our_sign_in(struct bytes body, struct bytes nonce, struct err *e) {
   struct bytes member = object_member(body, "id_token");
   struct buf id_token = BUF_INIT, claims = BUF_INIT, found = BUF_INIT;
@@ -53,7 +53,7 @@ static bool is_our_sign_in(struct bytes body, struct bytes nonce, struct err *e)
   return good;
 }
 
-/* ---- no answer ---- */
+/* ---- no reply ---- */
 
 static const char *const what_happened[] = {
     [HTTP_RESOLVE] = "its name has no address",
@@ -78,19 +78,20 @@ static enum token_end no_answer(const struct http_response *r, const struct verd
 
 /* ---- a refusal ---- */
 
-/* Said about the newest refresh token these two, and nothing else, ask for a new sign-in. */
+/* Only these two errors mean that a new sign-in is needed. */
 static bool is_definite(const char *word) {
   return strcmp(word, "login_required") == 0 || strcmp(word, "invalid_grant") == 0;
 }
 
-/* A status alone never asks for one: a firewall in between answers 401 too. */
+/* A status without such an error may come from a firewall: it is never KIND_auth, which asks for a sign-in.
+ */
 static enum kind kind_of_refusal(const struct reason *row, const struct verdict *v) {
   if (row && row->kind) return row->kind;
   return v->kind == KIND_auth ? KIND_invalid : v->kind;
 }
 
-/* The description may say more than the word: RFC 6749 has few of them. */
-static const struct reason *described(const struct buf *words) {
+/* RFC 6749 has few error words: the description may name the reason more precisely. */
+static const struct reason *reason_described(const struct buf *words) {
   const struct reason *row = words->size ? reason_of(buf_text(words)) : NULL;
   return row && row->match == MATCH_PART && strcmp(row->where, "authorization") == 0 ? row : NULL;
 }
@@ -98,7 +99,7 @@ static const struct reason *described(const struct buf *words) {
 static void describe(const struct http_response *r, const struct reason *row, const struct verdict *v,
                      const struct buf *word, const struct buf *words, struct err *e) {
   enum kind kind = kind_of_refusal(row, v);
-  const struct reason *more = described(words);
+  const struct reason *more = reason_described(words);
   const char *before = row || more ? ". " : "", *doc = more ? more->doc : row ? row->doc : "";
   if (v->page)
     err_set(e, kind,
@@ -114,7 +115,7 @@ static void describe(const struct http_response *r, const struct reason *row, co
   err_reason(e, buf_text(word));
 }
 
-/* The member as the server wrote it, without what was sent. */
+/* A member of the reply without the secrets that were sent: servers repeat them. */
 static void read_words(struct bytes body, const char *name, struct bytes form, struct buf *out) {
   struct buf raw = BUF_INIT;
   if (object_text(body, name, &raw)) grant_hide(form, buf_bytes(&raw), out);
@@ -138,26 +139,6 @@ static enum token_end refusal(const struct http_response *r, struct bytes form, 
 
 /* ---- the decision ---- */
 
-static struct verdict verdict_of(const struct http_response *r, double wall) {
-  struct exchange x = {
-      .failure = r->failure, .status = r->status, .sent = r->sent, .write = true, .wall = wall};
-  x.headers = buf_bytes(&r->headers);
-  struct verdict v = outcome_judge(&x); /* without the text: its rows are about vehicles */
-  v.page = outcome_page(buf_bytes(&r->body), x.headers);
-  double wait = retry_after(x.headers, buf_bytes(&r->body), wall);
-  if (r->failure == HTTP_OK && wait >= 0) v.retry_after = wait;
-  return v;
-}
-
-static enum token_end read_failure(const struct http_response *r, const struct verdict *v, struct bytes form,
-                                   double wall, struct err *e) {
-  if (r->failure != HTTP_OK) return no_answer(r, v, wall, e);
-  if (v->kind != KIND_none) return refusal(r, form, v, e);
-  err_set(e, KIND_protocol, "no token: the server's reply cannot be read");
-  return TOKEN_UNANSWERED;
-}
-
-/* What looks like a token is no word of a sentence. */
 static void hide_tokens(struct err *e) {
   struct buf message = BUF_INIT, reason = BUF_INIT;
   redact(&message, bytes_of(e->message), NULL, 0);
@@ -170,14 +151,34 @@ static void hide_tokens(struct err *e) {
 
 enum token_end reply_read(const struct http_response *r, const struct token_sent *sent, double wall,
                           struct token *t, double *lifetime, struct err *e) {
-  struct verdict v = verdict_of(r, wall);
+  /* 1. The general verdict on a reply. Its body is left out, because those rows are about vehicles. */
+  struct bytes body = buf_bytes(&r->body), headers = buf_bytes(&r->headers);
+  struct exchange x = {.failure = r->failure,
+                       .status = r->status,
+                       .sent = r->sent,
+                       .write = true,
+                       .wall = wall,
+                       .headers = headers};
+  struct verdict v = outcome_judge(&x);
+  v.page = outcome_page(body, headers);
+  double wait = retry_after(headers, body, wall);
+  if (r->failure == HTTP_OK && wait >= 0) v.retry_after = wait;
+
+  /* 2. A pair, or why there is none. */
   enum token_end end = TOKEN_ISSUED;
-  bool answered = r->failure == HTTP_OK && v.kind == KIND_none;
-  if (!answered || !read_pair(buf_bytes(&r->body), t, lifetime))
-    end = read_failure(r, &v, sent->form, wall, e);
-  else if (!is_our_sign_in(buf_bytes(&r->body), sent->nonce, e))
+  if (r->failure != HTTP_OK) {
+    end = no_answer(r, &v, wall, e);
+  } else if (v.kind != KIND_none) {
+    end = refusal(r, sent->form, &v, e);
+  } else if (!read_pair(body, t, lifetime)) {
+    err_set(e, KIND_protocol, "no token: the server's reply cannot be read");
+    end = TOKEN_UNANSWERED;
+  } else if (!is_our_sign_in(body, sent->nonce, e)) {
     end = TOKEN_KEPT;
+  }
   if (end == TOKEN_ISSUED) return end;
+
+  /* 3. A failure leaves no token behind, in t or in the message. */
   hide_tokens(e);
   token_free(t);
   e->status = r->status;

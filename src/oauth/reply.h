@@ -1,5 +1,5 @@
-/* What the token address answered: a pair, or what the failure says about the code or refresh token that was
- * sent. Kinds and waits come from the one table of outcomes; doc/protocol.md, token errors.
+/* The answer of the token address: a pair, or an error and whether the code or refresh token that was sent is
+ * still valid. Kinds and waits come from http/outcome.h; doc/protocol.md, token errors.
  */
 #ifndef FLEET_OAUTH_REPLY_H
 #define FLEET_OAUTH_REPLY_H
@@ -11,13 +11,13 @@
 
 enum token_end {
   TOKEN_ISSUED,
-  TOKEN_REFUSED,    /* what was sent is no longer good */
-  TOKEN_UNANSWERED, /* it may have been used: the same may be sent once more */
-  TOKEN_KEPT        /* it is as good as before */
+  TOKEN_REFUSED,    /* the code or refresh token is invalid */
+  TOKEN_UNANSWERED, /* it may have been used: sending it once more is allowed */
+  TOKEN_KEPT        /* it was not used and stays valid */
 };
 
 struct token_sent {
-  struct bytes form;  /* its secrets are kept out of e */
+  struct bytes form;  /* its secrets are removed from e */
   struct bytes nonce; /* that an id_token must carry; data NULL: none was sent */
 };
 
@@ -25,7 +25,7 @@ struct token_sent {
 enum token_end reply_read(const struct http_response *r, const struct token_sent *sent, double wall,
                           struct token *t, double *lifetime, struct err *e);
 
-/* The claims of a JSON Web Token, as JSON text: hints, not verified. False when there are none to read. */
+/* The claims of a JSON Web Token, as JSON text, not verified. False when it has none. */
 bool reply_claims(struct buf *json, struct bytes token);
 
 #endif

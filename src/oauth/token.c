@@ -4,7 +4,12 @@
 
 static const double last_order = 1e12;
 
-enum { DAY = 86400 }; /* a third-party app's refresh token lives on after its use */
+enum {
+  DAY = 86400,             /* also how long a third-party app's refresh token is valid after its use */
+  MARGIN = 60,             /* s: a token that ends sooner is refreshed */
+  REFRESH_LIFE = 90 * DAY, /* of a refresh token, since its exchange */
+  STALE_AFTER = 30 * DAY   /* a refresh token is exchanged before disuse ends it */
+};
 
 void token_free(struct token *t) {
   buf_free(&t->access);
@@ -14,7 +19,7 @@ void token_free(struct token *t) {
   buf_free(&t->asked);
 }
 
-/* What is no number at all fails both comparisons. */
+/* NaN fails both comparisons. */
 double token_order(double number) {
   return number >= 1 && number <= last_order ? floor(number) : 0;
 }
@@ -66,4 +71,47 @@ bool token_complete(struct token *t, const struct token *before, const struct to
   t->ends = made->lifetime > 0 ? made->now.mono + made->lifetime : 0;
   t->order = token_order(fmax(token_order(made->fence), token_order(made->after) + 1));
   return is_whole(t);
+}
+
+/* ---- decisions ---- */
+
+void token_begin(struct token *t, const struct now *now) {
+  static const double long_ago = 1e-3; /* 0 means unknown */
+  double left;
+  if (t->ends > 0 || !token_left(t, now, &left)) return;
+  t->ends = now->mono + left > long_ago ? now->mono + left : long_ago;
+}
+
+bool token_left(const struct token *t, const struct now *now, double *left) {
+  bool here = t->ends > 0, known = here || (t->expires_at > 0 && now->wall >= t->saved_at);
+  if (known) *left = here ? t->ends - now->mono : t->expires_at - now->wall;
+  return known;
+}
+
+enum token_choice token_choose(const struct token *t, const struct now *now, struct bytes rejected) {
+  enum token_choice without = t->refresh.size ? TOKEN_REFRESH : TOKEN_LOGIN;
+  double left;
+  if (!t->access.size) return without;
+  if (rejected.data && bytes_equal_secret(buf_bytes(&t->access), rejected)) return without;
+  if (!token_left(t, now, &left) || left > MARGIN) return TOKEN_USE;
+  return left > 0 && !t->refresh.size ? TOKEN_USE : without;
+}
+
+/* Two tokens have the same number when the lease of one had ended: the stored one is newer. */
+bool token_newer(const struct token *t, const struct token *stored) {
+  return t->order > stored->order;
+}
+
+bool token_previous(const struct token *t, const struct now *now) {
+  return t->previous.size && (now->wall < t->previous_ends || now->mono < t->previous_here);
+}
+
+/* A time in the future was measured before this clock was corrected: its age is unknown. */
+bool token_stale(const struct token *t, const struct now *now) {
+  double age = now->wall - t->refreshed_at;
+  return t->refresh.size && (age > STALE_AFTER || age < -DAY);
+}
+
+double token_refresh_by(const struct token *t) {
+  return t->refresh.size && t->refreshed_at > 0 ? t->refreshed_at + REFRESH_LIFE : 0;
 }

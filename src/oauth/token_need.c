@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { REFUSED_FOR = 60 }; /* seconds in which a refused token is not offered again */
+enum { REFUSED_FOR = 60 }; /* s: a refused token is not sent again before */
 
 static bool not_sent(struct err *e, enum kind kind, const char *text) {
   err_set(e, kind, "%s", text);
@@ -16,7 +16,7 @@ static bool is_kind(const struct token_need *n, const char *kind) {
 
 /* ---- an exchange ---- */
 
-static bool secret_is_there(const struct token_need *n, struct err *e) {
+static bool has_secret_for(const struct token_need *n, struct err *e) {
   if (n->has_secret || is_kind(n, "user")) return true;
   err_set(e, KIND_unsupported, "an open-source app has no %s token: it needs a client_secret", n->kind);
   e->outcome = OUTCOME_NOT_SENT;
@@ -31,12 +31,12 @@ static bool is_ready(const struct token_need *n, struct err *e) {
 }
 
 bool token_exchangeable(const struct token_need *n, struct err *e) {
-  return secret_is_there(n, e) && is_ready(n, e);
+  return has_secret_for(n, e) && is_ready(n, e);
 }
 
 /* ---- nothing to use ---- */
 
-/* The code of a business's consent is used up by its exchange and not kept: the next token needs another. */
+/* The exchange uses up the code of a business's consent: the next token needs another code. */
 static const char *what_to_do(const struct token_need *n) {
   return is_kind(n, "business")
              ? "a new auth_code is needed, from the vendor's page on which the business consents: pass it to "
@@ -59,16 +59,15 @@ bool token_has_refresh(const struct token_need *n, struct err *e) {
 
 /* ---- the plan ---- */
 
-/* A refresh token that was refused a moment ago is not worth another call; a minute later the server may know
- * better. */
+/* After a minute the server is asked again: it may have refused by mistake. */
 static bool recently_refused(const struct token_need *n) {
   if (!n->refused || !n->token) return false;
   if (!bytes_equal_secret(buf_bytes(&n->refused->refresh), buf_bytes(&n->token->refresh))) return false;
   return n->now.mono - n->refused_at < REFUSED_FOR;
 }
 
-static bool is_worth_it(const struct token_need *n, enum token_choice choice, struct err *e) {
-  if (is_kind(n, "partner")) return secret_is_there(n, e);
+static bool may_exchange(const struct token_need *n, enum token_choice choice, struct err *e) {
+  if (is_kind(n, "partner")) return has_secret_for(n, e);
   if (choice == TOKEN_LOGIN) {
     bool refused = n->rejected.data != NULL;
     return nothing_to_use(
@@ -82,5 +81,5 @@ static bool is_worth_it(const struct token_need *n, enum token_choice choice, st
 enum token_choice token_plan(const struct token_need *n, struct err *e) {
   enum token_choice choice = n->token ? token_choose(n->token, &n->now, n->rejected) : TOKEN_LOGIN;
   if (choice == TOKEN_USE) return choice;
-  return is_worth_it(n, choice, e) && is_ready(n, e) ? TOKEN_REFRESH : TOKEN_LOGIN;
+  return may_exchange(n, choice, e) && is_ready(n, e) ? TOKEN_REFRESH : TOKEN_LOGIN;
 }

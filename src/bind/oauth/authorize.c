@@ -8,7 +8,7 @@
 #include "bind/oauth/token.h"
 #include "oauth/callback.h"
 
-/* ---- the box of what must come back ---- */
+/* ---- state, nonce and verifier of a sign-in ---- */
 
 static void release_pending(void *object) {
   pending_free(object);
@@ -123,9 +123,9 @@ static int l_challenge(lua_State *L) {
   return 1;
 }
 
-/* ---- what comes back ---- */
+/* ---- the callback ---- */
 
-/* The member of the second result of authorize_url, which keeps it. */
+/* A member of the second result of authorize_url. The table keeps the text. */
 static struct bytes pending_member(lua_State *L, const char *name) {
   bool whole = lua_istable(L, 2) && lua_getfield(L, 2, name) == LUA_TSTRING;
   if (!whole) usage_error(L, "bad argument #2 to 'authorize': the second result of authorize_url expected");

@@ -3,7 +3,7 @@
 #include "bind/lua/secret.h"
 #include "bind/oauth/token.h"
 
-/* The token's own, or with previous = true the one before it. */
+/* The refresh token, or with previous = true the one before it. */
 static struct bytes refresh_member(lua_State *L) {
   struct bytes none = {NULL, 0};
   const struct token *t = token_member(L, 2, "token");
@@ -22,7 +22,7 @@ static int nothing_to_refresh(lua_State *L) {
 
 /* core.grant("code" | "refresh" | "partner" | "business", { client_id, client_secret, code, code_verifier,
  * redirect_uri, audience, scope, auth_code, token, previous }) -> the form as a fleet.secret; nil, err, kind
- * where there is nothing to refresh */
+ * if there is no refresh token */
 static int l_grant(lua_State *L) {
   enum grant_kind kind = GRANT_CODE;
   luaL_argcheck(L, grant_kind_named(luaL_checkstring(L, 1), &kind), 1, "no kind of grant");
@@ -44,8 +44,10 @@ static int l_grant(lua_State *L) {
   return buf_ok(form) ? 1 : luaL_error(L, "out of memory");
 }
 
-/* core.grant_serves(grant, token, mono, wall) -> whether the stored token makes the exchange needless. grant:
- * always, none does; replaces, the token whose refresh token is to be exchanged; rejected, an access token */
+/* core.grant_serves(grant, token, mono, wall) -> whether the stored token makes the exchange unnecessary.
+ * grant: always (it never does), replaces (the token whose refresh token would be exchanged), rejected (an
+ * access token)
+ */
 static int l_grant_serves(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   const struct token *t = check_token(L, 2), *replaces = token_member(L, 1, "replaces");

@@ -1,4 +1,4 @@
-/* What a caller who needs a token gets, of the options of fleet.new and the slot of lua/fleet/oauth. */
+/* Decisions about tokens, from the options of fleet.new and a slot of lua/fleet/oauth/token_cache.lua. */
 #include "oauth/token_need.h"
 
 #include "bind/oauth/token.h"
@@ -38,7 +38,7 @@ static struct token_need read_need(lua_State *L) {
 }
 
 /* token_need.plan(config, slot, token or false, mono, wall, rejected access token or nil) -> "use" or
- * "exchange", and the seconds that are left, where they are known; nil, err, kind */
+ * "exchange", and the seconds that are left, if known; nil, err, kind */
 static int l_plan(lua_State *L) {
   struct err e;
   err_clear(&e);

@@ -82,8 +82,8 @@ static int push_end(lua_State *L, const struct err *e, enum token_end end) {
 }
 
 /* token:take{ reply, form, nonce, before, stored, asked, fence, third_party, mono, wall } -> true; or nil,
- * err, kind, and what is known of what was sent: "refused", "unanswered" or "kept". A token that was issued
- * needs no memory of Lua to be taken. */
+ * err, kind, and the state of the code or refresh token: "refused", "unanswered" or "kept". An issued token
+ * is stored without memory of Lua, so that it cannot be lost. */
 static int l_take(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -103,7 +103,7 @@ static int l_take(lua_State *L) {
   return 1;
 }
 
-/* ---- what it says ---- */
+/* ---- contents and decisions ---- */
 
 static int l_access(lua_State *L) {
   check_token(L, 1);
@@ -165,21 +165,21 @@ static int l_refreshable(lua_State *L) {
   return 1;
 }
 
-/* token:has_previous(mono, wall) -> whether the refresh token before it may still be taken */
+/* token:has_previous(mono, wall) -> whether the service may still accept the refresh token before */
 static int l_has_previous(lua_State *L) {
   struct now now = check_now(L, 2);
   lua_pushboolean(L, token_previous(check_token(L, 1), &now));
   return 1;
 }
 
-/* token:stale(mono, wall) -> whether it is to be kept alive */
+/* token:stale(mono, wall) -> whether it must be refreshed so that disuse does not end it */
 static int l_stale(lua_State *L) {
   struct now now = check_now(L, 2);
   lua_pushboolean(L, token_stale(check_token(L, 1), &now));
   return 1;
 }
 
-/* token:age_of(other): of the same access token, whose ends another reading of it knew */
+/* token:age_of(other): takes its end from another object with the same access token */
 static int l_age_of(lua_State *L) {
   struct token *t = box_check(L, 1, &token_type);
   const struct token *other = check_token(L, 2);
@@ -196,8 +196,8 @@ static int l_begin(lua_State *L) {
   return 0;
 }
 
-/* Pushes a copy of the first argument: while Lua values are made of it, a finaliser of the host may close the
- * client that the token belongs to. */
+/* Pushes a copy of the first argument: making Lua values may run a finaliser of the host, which may close the
+ * client that owns the token. */
 static const struct token *push_copy(lua_State *L) {
   check_token(L, 1);
   struct token *own = push_token(L);
@@ -211,9 +211,9 @@ static void set_time(lua_State *L, const char *name, double seconds) {
   lua_setfield(L, -2, name);
 }
 
-/* token:facts() -> { expires_at, refreshed_at, refresh_by, scope, asked, prefix, claims }: prefix, the first
- * three characters of the refresh token, may name a region; claims, those of the access token as JSON,
- * unverified */
+/* token:facts() -> { expires_at, refreshed_at, refresh_by, scope, asked, prefix, claims }. prefix: the first
+ * three characters of the refresh token, which may name a region. claims: of the access token, as JSON, not
+ * verified. */
 static int l_facts(lua_State *L) {
   const struct token *t = push_copy(L);
   struct bytes refresh = {t->refresh.data, t->refresh.size < PREFIX ? t->refresh.size : PREFIX};
