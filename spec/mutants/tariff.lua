@@ -21,7 +21,7 @@ return {
   { "src/tariff/gaps.c", "if (piece.count != 1)", "if (piece.count > 1)", { check } },
   { "src/tariff/gaps.c", "last->to == from && from % w->day != 0", "last->to == from", { check } },
   { "src/tariff/normalise.c", "rate->price > 0 ? rate->price : 0", "rate->price", { build } },
-  { "src/tariff/normalise.c", "} else if (outlook.several) {", "} else if (false) {", { build } },
+  { "src/tariff/normalise.c", "} else if (changes.several) {", "} else if (false) {", { build } },
   { "src/tariff/raised_week.c", "own > paid ? own : paid", "own", { build } },
   { "src/tariff/encode.c", "!rates->first && is_named(name, \"ALL\")", "false", { build } },
   { "src/tariff/encode.c", "p->to_minute / 60 % 24", "p->to_minute / 60", { build } },

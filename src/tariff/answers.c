@@ -1,5 +1,5 @@
-/* What a valid tariff answers: prices of a moment and of a window, its cheapest hours, the weeks of its
- * seasons; and the times that the questions are asked with. */
+/* Queries of a valid tariff as trees of nodes: the prices of a moment and of a window, its cheapest hours,
+ * and the weeks of its seasons. */
 #include "tariff/content.h"
 #include "tariff/kinds.h"
 #include "tariff/week_periods.h"
@@ -56,7 +56,7 @@ static bool check_position(const struct timeline *line, const struct node *when,
   return line->zone ? utc_position(when, e, out) : local_position(when, a, e, out);
 }
 
-/* when chooses the kind of time. */
+/* A number is UTC seconds, a table is local time. */
 static bool check_line(const struct tariff *t, const struct node *when, const struct zone *zone,
                        struct timeline *line, struct err *e) {
   double seconds;
@@ -204,7 +204,7 @@ struct node *tariff_cheapest(const struct tariff *t, const struct node *options,
   return found;
 }
 
-/* ---- the weeks of its seasons, as pictures of it need them ---- */
+/* ---- the weeks of its seasons, for charts ---- */
 
 static struct node *span_value(struct arena *a, int64_t from, int64_t to, struct bytes label, double price) {
   struct node *o = node_new(a, NODE_OBJECT);
@@ -215,7 +215,7 @@ static struct node *span_value(struct arena *a, int64_t from, int64_t to, struct
   return o;
 }
 
-/* Days that are alike. */
+/* Joins days with the same prices. */
 static bool fill_days(const struct tariff *t, const struct tariff_week *week, struct day_rows *days,
                       struct arena *a) {
   struct stretch *stretches = arena_take(a, week->count * sizeof *stretches);

@@ -1,5 +1,5 @@
-/* Tariffs from prices. What the caller got wrong in the options is an error of kind none, what the tariff
- * gets wrong is a problem of its report, what a feed got wrong is an error of kind invalid. */
+/* Builds tariffs from prices. A wrong option is an error of kind none, wrong prices of a feed are an error of
+ * kind invalid, and mistakes of the tariff are problems of its report. */
 #include "base/nearest.h"
 #include "tariff/content.h"
 #include "tariff/kinds.h"
@@ -36,7 +36,7 @@ static const int whole_year[] = {1, 1, 12, 31};
 
 #define usage(b, ...) err_set((b)->e, KIND_none, FROM_ROWS __VA_ARGS__)
 
-/* An option that is false is not given. */
+/* false means that an option is not given. */
 static const struct node *given(const struct node *value) {
   return node_is(value, NODE_BOOLEAN) && !value->boolean ? NULL : value;
 }
@@ -60,7 +60,7 @@ static struct bytes keep(struct build *b, struct bytes text) {
   return copy_text(b->r.t, text);
 }
 
-/* A list; false: it was not given, or is none, with an error. */
+/* False: the list is not given (NULL), or the option is no list, with an error. */
 static bool take_list(struct build *b, const char *name, const struct node **list) {
   *list = option(b->options, name);
   if (*list && !node_is_table(*list))
@@ -74,7 +74,7 @@ static size_t count_elements(const struct node *list) {
   return count;
 }
 
-/* The place of the first element that is missing before another one; 0: there is none. */
+/* The first missing index of a list; 0: it has no holes. */
 static int hole_in(const struct node *list) {
   int64_t place = 1;
   for (const struct node *part = list->first; part && part->key == KEY_INDEX; part = part->next)
@@ -130,7 +130,7 @@ static bool is_price(const struct node *value, double *price) {
   return node_as_number(value, price) && !isnan(*price);
 }
 
-/* sell is NAN where there is none. */
+/* sell becomes NAN when it is not given. */
 static bool check_prices(struct build *b, const struct node *row, int number, double *price, double *sell) {
   const struct node *buy_price = node_member(row, "price"), *sell_price = node_member(row, "sell");
   *sell = NAN;
@@ -142,7 +142,7 @@ static bool check_prices(struct build *b, const struct node *row, int number, do
   return true;
 }
 
-/* A value as the caller wrote it. */
+/* The value as text. */
 static struct bytes written(struct build *b, const struct node *value, const char *fallback) {
   const struct node *text = value ? node_written(b->r.a, value) : NULL;
   return text ? text->text : bytes_of(fallback);
@@ -154,7 +154,7 @@ static bool check_clock(struct build *b, const struct node *row, const char *nam
                                             (int)text.size, (const char *)text.data);
 }
 
-/* One text, or a list of them. */
+/* The option is a text or a list of texts. */
 static bool check_days(struct build *b, const struct node *row, unsigned *days) {
   const struct node *value = node_member(row, "days");
   struct buf joined = BUF_INIT;
@@ -239,14 +239,14 @@ static bool read_prices(struct build *b, const char *name, enum tariff_side side
 
 /* ---- spot prices: data of a feed ---- */
 
-/* NAN: the member is no number. */
+/* Returns NAN when the member is no number. */
 static double number_of(const struct node *object, const char *name, double fallback) {
   const struct node *member = node_member(object, name);
   double number;
   return !member ? fallback : node_as_number(member, &number) ? number : NAN;
 }
 
-/* Starts are rounded to the minute: feeds give seconds beside it. entry NULL: it is missing. */
+/* Rounds the start to a minute, because starts of feeds are some seconds off. entry NULL: it is missing. */
 static bool read_spot_price(struct build *b, const struct node *entry, int number, struct spot_price *out) {
   if (!node_is_table(entry)) entry = NULL;
   bool sells = entry && node_member(entry, "sell");
@@ -343,7 +343,7 @@ static bool check_labels(struct build *b, const struct price_week *week) {
                clash.one->base.data, clash.one->price, clash.other->price);
 }
 
-/* ---- rates: what no season has costs nothing under ALL ---- */
+/* ---- rates: ALL has the price 0 for charges without a season ---- */
 
 static void add_rates_of(struct reader *r, enum tariff_side side, struct bytes season) {
   tariff_add_rates(r->t, side, TARIFF_DEMAND, season);
@@ -410,7 +410,7 @@ static bool read_weeks(struct build *b) {
   return true;
 }
 
-/* The members beside the prices. */
+/* Reads the members without prices. */
 static void read_head(struct reader *r, const struct node *options, bool sells) {
   const struct node *head = node_member(options, "head");
   r->buy_only = !sells;

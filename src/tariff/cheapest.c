@@ -21,7 +21,7 @@ static int by_price(const void *left, const void *right) {
   return order ? order : by_time(left, right);
 }
 
-/* The part of s from one position to another, where they share any. */
+/* Adds the part of s that lies between two positions, if any. */
 static bool add_part(struct segments *out, const struct segment *s, int64_t from, int64_t to) {
   if (from < s->from) from = s->from;
   if (to > s->to) to = s->to;
@@ -54,8 +54,8 @@ bool cheapest_parts(const struct segments *all, int64_t wanted, struct segments 
 struct search {
   const struct segment *segments;
   size_t count;
-  double *sums;    /* owned; what all before each segment costs */
-  int64_t *starts; /* owned; where a cheapest stretch may begin */
+  double *sums;    /* owned; the cost of all segments before each */
+  int64_t *starts; /* owned; possible starts of the cheapest stretch */
 };
 
 static int by_start(const void *left, const void *right) {
@@ -63,8 +63,9 @@ static int by_start(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* The cost of a sliding stretch is piecewise linear: its least value lies where it begins or ends with a
- * segment. */
+/* The cost of a sliding stretch is piecewise linear. It is least where the stretch begins or ends with a
+ * segment.
+ */
 static bool fill_search(struct search *search, int64_t wanted) {
   size_t n = search->count;
   search->sums = malloc(n * sizeof *search->sums);
@@ -81,7 +82,7 @@ static bool fill_search(struct search *search, int64_t wanted) {
   return true;
 }
 
-/* What everything from the start of the window to a position costs. */
+/* The cost from the start of the window to a position. */
 static double cost_to(const struct search *search, int64_t position) {
   size_t low = 0, high = search->count - 1;
   while (low < high) {
@@ -95,7 +96,7 @@ static double cost_to(const struct search *search, int64_t position) {
   return search->sums[low] + (double)(position - s->from) * price_of(s);
 }
 
-/* A sum's rounding must not prefer a later stretch, so "cheaper" means by more than that. */
+/* Sums have rounding errors, which must not prefer a later stretch of the same cost. */
 static int64_t best_start(const struct search *search, int64_t wanted) {
   int64_t first = search->segments[0].from, last = search->segments[search->count - 1].to, best = first;
   double best_cost = INFINITY;

@@ -1,4 +1,4 @@
-/* Sorted once, before the first question; then everything that is wrong, and what the service will change. */
+/* Sorts a tariff once ("sealing"), then finds its problems and what the service will change. */
 #include "tariff/model.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int block_by_season(const void *left, const void *right) {
   return a->charges != b->charges ? (int)a->charges - (int)b->charges : compare_names(a->season, b->season);
 }
 
-/* A season called ALL needs no dates when it has periods or is the only season. */
+/* A season called ALL may omit its dates if it has periods or is the only season. */
 static void date_all_seasons(struct tariff *t) {
   for (size_t i = 0; i < t->season_count; i++)
     if (t->seasons[i].used) t->side_used[t->seasons[i].side]++;
@@ -73,8 +73,8 @@ static bool sort_all(struct tariff *t) {
   return true;
 }
 
-/* A dated season without periods is one long period under ALL; match_rates takes it back when ALL has no
- * price. */
+/* A season with dates and without periods gets one period, the whole week, with the label ALL. match_rates
+ * removes it when ALL has no price. */
 static void cover_flat_seasons(struct tariff *t) {
   for (size_t i = 0; i < t->season_count && !t->failed; i++) {
     struct season *s = &t->seasons[i];

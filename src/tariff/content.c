@@ -1,4 +1,4 @@
-/* A tariff from its content, and what its check found as the value that callers see. */
+/* A tariff from its content, and the report of its check. */
 #include "tariff/content.h"
 
 #include "tariff/kinds.h"
@@ -17,7 +17,7 @@ static struct node *date_text(struct arena *a, uint32_t day) {
   return node_format(a, "%02d-%02d", month, date);
 }
 
-/* Never crosses midnight: the check reports day by day. */
+/* A span is within one day: the check reports each day. */
 static struct node *span_text(struct arena *a, uint32_t from, uint32_t to) {
   uint32_t start = from % 1440, end = start + (to - from);
   return node_format(a, "%s %02u:%02u-%02u:%02u", day_names[from / 1440 % 7], start / 60, start % 60,
@@ -86,7 +86,7 @@ static struct node *fault_value(struct arena *a, const struct tariff_report *r,
   return o;
 }
 
-/* ---- the order of what reading found: by place, then key ---- */
+/* ---- the reader's problems, sorted by path, then key ---- */
 
 struct found {
   struct bytes path, key;
@@ -124,7 +124,7 @@ static bool is_allowed(const struct node *problem, unsigned allowed) {
          (allowed & ALLOW_UNKNOWN && bytes_equal(kind, bytes_of("unknown_key")));
 }
 
-/* Problems that are allowed come behind the other warnings. */
+/* Problems that are allowed follow the other warnings. */
 static struct node *report_value(const struct tariff_report *r, const struct node *problems, unsigned allowed,
                                  struct arena *a) {
   struct node *lists[TARIFF_LISTS], *report = node_new(a, NODE_OBJECT);
@@ -154,14 +154,14 @@ struct node *tariff_report(struct tariff *t, const struct node *problems, unsign
   return report;
 }
 
-/* One problem says it all: nothing of the older form is read. */
+/* The older form is not read: the report has one problem. */
 static struct node *older_report(struct tariff *t, struct arena *a) {
   struct tariff_report r;
   struct node *problems = node_new(a, NODE_LIST), *problem = node_new(a, NODE_OBJECT);
   node_set(problem, "kind", node_text(a, bytes_of("older_form")));
   node_append(problems, problem);
   if (!tariff_check(t, &r, NULL)) return NULL;
-  tariff_report_free(&r); /* of a tariff without anything */
+  tariff_report_free(&r); /* the tariff is empty: its findings are left out */
   return report_value(&r, problems, 0, a);
 }
 

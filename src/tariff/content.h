@@ -1,8 +1,8 @@
-/* Tariffs as trees of nodes: a tariff_content_v2 and its report, the options of the builders, the questions
- * that a tariff answers. The binding converts between these and Lua tables; the fuzzer gives them JSON.
+/* Tariffs as trees of nodes: tariff_content_v2 and its report, options of the builders, queries and results.
  *
- * What is returned as a node is in the arena; NULL without an error is out of memory. A mistake of the caller
- * is an error of kind none: its message is raised.
+ * The binding converts these trees from and to Lua tables; the fuzzer makes them of JSON. Returned nodes are
+ * in the arena, and NULL without an error is out of memory. A wrong argument is an error of kind none, which
+ * the binding raises.
  */
 #ifndef FLEET_TARIFF_CONTENT_H
 #define FLEET_TARIFF_CONTENT_H
@@ -10,28 +10,29 @@
 #include "base/value.h"
 #include "tariff/timeline.h"
 
-/* What is a warning and no problem: the service takes currencies that it does not name, and a site may hold
- * members that are not known. */
+/* Findings that become warnings: the service accepts currencies that it does not document, and the tariff of
+ * a site may have unknown members. */
 enum { ALLOW_CURRENCY = 1, ALLOW_UNKNOWN = 2 };
 
-/* Reads content into t, which is new, and checks it: { valid, problems, normalisations, warnings }, complete.
- * Of the older tariff_content that is the only problem, and nothing of it is in t. */
+/* Reads content into the new tariff t and checks it. Returns { valid, problems, normalisations, warnings }.
+ * The older form tariff_content is reported as one problem and not read. */
 struct node *tariff_from_content(struct tariff *t, const struct node *content, unsigned allowed,
                                  struct arena *a);
 /* tariff_content_v2 of a checked tariff, every member written out; seasons that are not in use are left out.
  */
 struct node *tariff_content(const struct tariff *t, struct arena *a);
-/* The report of a tariff that is filled already; problems is a list of what reading found. */
+/* Checks a filled tariff. problems: a list of findings of the reader. */
 struct node *tariff_report(struct tariff *t, const struct node *problems, unsigned allowed, struct arena *a);
 
-/* Builders: fill t, which is new, from the options of fleet.tariff.flat and from_rows, and check it.
- * options.head is a content without prices, whose sell_tariff counts where something is sold. groups: how
- * prices became labels. Prices of a feed that are wrong are an error of kind invalid. */
+/* Builders fill the new tariff t from the options of fleet.tariff.flat and from_rows, and check it.
+ * options.head: a content without prices; its sell_tariff is read when there are sell prices.
+ * groups: how prices became labels. Wrong prices of a feed are an error of kind invalid. */
 struct node *tariff_from_flat(struct tariff *t, const struct node *options, struct arena *a, struct err *e);
 struct node *tariff_from_rows(struct tariff *t, const struct node *options, const struct zone *zone,
                               struct arena *a, struct node **groups, struct err *e);
 
-/* Answers of a valid tariff. A time is UTC seconds, which need a zone, or { year, month, day, hour, min }. */
+/* ---- queries of a valid tariff: a time is UTC seconds, which need a zone, or { year, month, day, hour, min
+ * } ---- */
 /* { buy = { price, season, label }, sell = the same or none } */
 struct node *tariff_at(const struct tariff *t, const struct node *when, const struct zone *zone,
                        struct arena *a, struct err *e);
@@ -42,8 +43,8 @@ struct node *tariff_segments(const struct tariff *t, const struct node *from, co
 struct node *tariff_cheapest(const struct tariff *t, const struct node *options, const struct zone *zone,
                              struct arena *a, struct err *e);
 /* Its seasons by first day: { { name, fromMonth, ..., { from, to, label, price, demand }, ..., runs =
- * { { first, last, spans = { { from, to, label, price }, ... } }, ... } }, ... }. A run is days that are
- * alike; Monday is 0. */
+ * { { first, last, spans = { { from, to, label, price }, ... } }, ... } }, ... }. The days of a run have the
+ * same prices; Monday is 0. */
 struct node *tariff_weeks(const struct tariff *t, enum tariff_side side, struct arena *a);
 
 const char *tariff_date_member(int i); /* 0 to 3: fromMonth, fromDay, toMonth, toDay */

@@ -1,6 +1,5 @@
-/* A tariff as the value that is sent: every member written out, since the service drops zero fields on
- * read-back and the app flags what was left out. Two tariffs mean the same when their texts with sorted
- * periods are equal. */
+/* Writes a tariff as tariff_content_v2. All members are written, because the app flags a tariff that omits
+ * some. Two tariffs are equal if their texts with sorted periods are equal. */
 #include "tariff/content.h"
 #include "tariff/model.h"
 
@@ -12,7 +11,7 @@ struct writer {
   const struct tariff *t;
   struct arena *a;
   enum tariff_side side;
-  bool sorted; /* periods in an order of their own, not as they were sent */
+  bool sorted; /* periods by time, not in the order in which they were added */
 };
 
 /* ---- members ---- */
@@ -45,7 +44,7 @@ static struct node *daily_demand(const struct writer *w) {
 
 /* ---- rates ---- */
 
-/* Names of a tariff are no C strings. */
+/* A name of a tariff has no NUL at its end. */
 static void set_named(struct node *o, struct bytes name, struct node *value) {
   node_set(o, "", value);
   if (value) value->name = name;
@@ -79,7 +78,7 @@ static struct node *blocks_value(const struct writer *w, enum tariff_charges cha
 
 /* ---- seasons ---- */
 
-/* A period that ends with the day is written as the published example has it: 0:00. */
+/* The end of the day is 0:00, as in the published example. */
 static struct node *period_value(const struct writer *w, const struct tariff_period *p) {
   struct node *o = node_new(w->a, NODE_OBJECT);
   set_number(w, o, "fromDayOfWeek", p->from_day);

@@ -1,11 +1,11 @@
-/* Where a year has no season or two, and a week no period or two. */
+/* Gaps and overlaps of the seasons in a year and of the periods in a week. */
 #include "tariff/model.h"
 
 #include <stdlib.h>
 
-/* ---- the names of a piece, sorted ---- */
+/* ---- the sorted names of the spans that cover a piece ---- */
 
-enum { NAMES_REPORTED = 16 }; /* of one overlap: bounds the report of a hostile tariff */
+enum { NAMES_REPORTED = 16 }; /* of one overlap: a hostile tariff must not make a huge report */
 
 typedef struct bytes name_of(const struct tariff *t, uint32_t id);
 
@@ -49,7 +49,7 @@ static bool add_names(struct tariff_report *r, struct tariff_fault *f, const str
   return true;
 }
 
-/* ---- the walk both share ---- */
+/* ---- the sweep over spans ---- */
 
 struct walk {
   struct tariff *t;
@@ -61,8 +61,7 @@ struct walk {
   uint32_t day;        /* pieces are reported day by day: minutes in a day, or the whole length */
 };
 
-/* Follows the last fault directly, in the same day: one longer stretch. Longer by what is not seen as a new
- * problem. */
+/* Whether the piece continues the last fault on the same day. */
 static bool extends(const struct walk *w, const struct tariff_fault *last, uint32_t from,
                     enum tariff_kind kind, const struct bytes *names, size_t count) {
   return last && last->kind == kind && last->to == from && from % w->day != 0 &&
@@ -149,7 +148,7 @@ bool fill_year(struct tariff *t, enum tariff_side side) {
   return ok;
 }
 
-/* A gap or an overlap over new year is one, as a season over new year is one. */
+/* A gap or overlap over new year is one fault. */
 static void join_new_year(struct tariff_report *r, size_t first) {
   if (r->fault_count < first + 2) return;
   struct tariff_fault *start = &r->faults[first], *end = &r->faults[r->fault_count - 1];
@@ -160,7 +159,7 @@ static void join_new_year(struct tariff_report *r, size_t first) {
   r->fault_count--;
 }
 
-static void spare_leap_day(const struct tariff *t, enum tariff_side side, struct tariff_report *r,
+static void allow_leap_day(const struct tariff *t, enum tariff_side side, struct tariff_report *r,
                            size_t first) {
   for (size_t i = first; i < r->fault_count; i++) {
     struct tariff_fault *f = &r->faults[i];
@@ -180,7 +179,7 @@ bool check_seasons(struct tariff *t, enum tariff_side side, struct tariff_report
   bool ok = days && walk_spans(&walk, days, count, TARIFF_YEAR);
   free(days);
   if (!ok) return false;
-  spare_leap_day(t, side, r, first);
+  allow_leap_day(t, side, r, first);
   join_new_year(r, first);
   for (size_t i = first; i < r->fault_count; i++)
     if (r->faults[i].to) r->faults[i].to = (r->faults[i].to - 1) % TARIFF_YEAR;

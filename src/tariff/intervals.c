@@ -19,7 +19,7 @@ static bool is_sorted(const struct span *spans, size_t count) {
   return true;
 }
 
-/* Rows mostly arrive in the order of the day. */
+/* Periods are mostly in order already. */
 void spans_sort(struct span *spans, size_t count) {
   if (!is_sorted(spans, count)) qsort(spans, count, sizeof *spans, by_start);
 }

@@ -1,8 +1,7 @@
-/* Half-open stretches on a line, and a walk along it that says what covers each piece.
+/* Half-open spans on a line, and a sweep that lists which spans cover each piece of it.
  *
- * A week of minutes and a year of days ask the same two questions: where is nothing, and where is more than
- * one? One sweep answers both: sorted starts, and a heap of the ends that are still ahead, so n spans cost n
- * log n however they pile up.
+ * The check uses it for the minutes of a week and the days of a year: a piece without a span is a gap, one
+ * with two is an overlap. Starts are sorted and open ends are in a heap, so n spans cost n log n.
  */
 #ifndef FLEET_TARIFF_INTERVALS_H
 #define FLEET_TARIFF_INTERVALS_H
@@ -21,7 +20,7 @@ void spans_sort(struct span *spans, size_t count); /* by start, then end, then i
 struct cover {
   const struct span *spans; /* sorted; the caller's */
   size_t count, next;
-  struct span *heap; /* owned; the spans that cover the present place, soonest end first */
+  struct span *heap; /* owned; the spans that cover the current place, next end first */
   size_t heap_count;
   uint32_t at, length;
 };

@@ -1,7 +1,6 @@
-/* The kinds of finding, a row each: its list in a report, the members it has, and its sentence.
+/* One row for each kind of finding: its list in a report, its members, and its sentence.
  *
- * In a sentence $name is replaced by a member of the finding, or for what lua/fleet/tariff/explain.lua makes
- * of one.
+ * In a sentence $name is a member of the finding, or a text that lua/fleet/tariff/explain.lua makes of one.
  */
 #ifndef FLEET_TARIFF_KINDS_H
 #define FLEET_TARIFF_KINDS_H
@@ -20,11 +19,11 @@ enum { ON_SIDE = 1, ON_CHARGES = 2, ON_SEASON = 4, ON_LABEL = 8, SPAN = 16, DATE
 struct tariff_kind_row {
   const char *name;
   enum tariff_list list;
-  unsigned members; /* bits; 0: what reads the table fills it */
+  unsigned members; /* bits; 0: the reader sets the members */
   const char *sentence;
 };
 
-/* By enum tariff_kind; behind them those that only reading a table finds. Ends with a NULL name. */
+/* By enum tariff_kind, then the kinds that only the reader finds. Ends with a NULL name. */
 extern const struct tariff_kind_row tariff_kind_rows[];
 
 #endif

@@ -1,4 +1,4 @@
-/* The arrays of a tariff: adding, and what every other file of this folder asks of them. */
+/* The arrays of a tariff: adding to them, and functions that the other files of this folder share. */
 #include "tariff/model.h"
 
 #include <stdlib.h>
@@ -104,7 +104,7 @@ void tariff_set_number(struct tariff *t, enum tariff_side side, enum tariff_numb
   t->number_of[side][member] = value;
 }
 
-/* ---- asked by all files of this folder ---- */
+/* ---- seasons and sides ---- */
 
 struct season **first_season(const struct tariff *t, struct season **order, enum tariff_side side) {
   return order + (side == TARIFF_BUY ? 0 : t->side_seasons[TARIFF_BUY]);
@@ -114,10 +114,44 @@ const struct span *season_spans(const struct tariff *t, const struct season *s) 
   return s->spans ? t->spans + s->span : NULL;
 }
 
-/* An empty sell_tariff, as read back, is none. */
+/* The service returns an empty sell_tariff when there is none. */
 bool side_in_use(const struct tariff *t, enum tariff_side side) {
   if (side == TARIFF_BUY || t->side_used[side]) return true;
   for (size_t i = 0; i < t->block_count; i++)
     if (t->blocks[i].side == side && t->blocks[i].rates) return true;
   return false;
+}
+
+/* ---- days of the leap year ---- */
+
+static const unsigned char month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+
+bool tariff_real_date(int month, int day) {
+  return month >= 1 && month <= 12 && day >= 1 && day <= month_days[month - 1];
+}
+
+void tariff_date(uint32_t day, int *month, int *date) {
+  for (*month = 1; *month < 12 && day >= month_days[*month - 1]; ++*month) day -= month_days[*month - 1];
+  *date = (int)day + 1;
+}
+
+int day_of_year(int month, int day) {
+  int days = day - 1;
+  for (int i = 0; i < month - 1; i++) days += month_days[i];
+  return days;
+}
+
+/* ---- the report ---- */
+
+struct tariff_fault *add_fault(struct tariff_report *r, enum tariff_kind kind, enum tariff_side side) {
+  struct tariff_fault *fault = ADD(r, faults, fault);
+  if (!fault) return NULL;
+  fault->kind = kind;
+  fault->side = side;
+  return fault;
+}
+
+void tariff_report_free(struct tariff_report *r) {
+  free(r->faults), free(r->names), free(r->spans);
+  *r = (struct tariff_report){0};
 }

@@ -1,7 +1,7 @@
-/* The arrays behind struct tariff, shared by the files of this folder only.
+/* The arrays behind struct tariff, for the files of this folder.
  *
- * Names are copied into an arena, where they never move, so every struct holds its name by value and arrays
- * of pointers sort with plain qsort.
+ * Names are copied into an arena and never move. Each struct holds its name by value, and qsort orders arrays
+ * of pointers.
  */
 #ifndef FLEET_TARIFF_MODEL_H
 #define FLEET_TARIFF_MODEL_H
@@ -15,7 +15,7 @@ struct label {
   bool day_missing;
   bool priced[TARIFF_CHARGES], own_price; /* own_price: energy is under the label itself, not under ALL */
   double price[TARIFF_CHARGES];
-  size_t period, periods; /* its slice of periods: none where a season without any was covered by one label */
+  size_t period, periods; /* its slice of periods; empty for the label ALL of a season without periods */
 };
 
 struct season {
@@ -25,7 +25,7 @@ struct season {
   bool used;
   size_t label, labels;                      /* its slice of labels, and of sorted */
   size_t span, spans;                        /* its slice of spans, once sealed */
-  int missing_day;                           /* what a period without its last day ends on */
+  int missing_day;                           /* the last day of a period that names none */
   const struct block *block[TARIFF_CHARGES]; /* its own rates, or NULL */
 };
 
@@ -68,12 +68,12 @@ struct tariff {
   uint32_t side_seasons[TARIFF_SIDES],
       side_used[TARIFF_SIDES]; /* by_name and by_date: buy first, then sell */
   struct block *all[TARIFF_SIDES][TARIFF_CHARGES];
-  bool any_own[TARIFF_SIDES][TARIFF_CHARGES]; /* some season has rates of its own */
-  bool odd_ranges[TARIFF_SIDES][49]; /* day ranges other than the three the app likes: from * 7 + to */
+  bool any_own[TARIFF_SIDES][TARIFF_CHARGES]; /* a season has rates */
+  bool odd_ranges[TARIFF_SIDES][49];          /* day ranges that occur: from * 7 + to */
   struct season *year[TARIFF_SIDES][TARIFF_YEAR];
 };
 
-/* model: asked by all */
+/* ---- model.c ---- */
 bool side_in_use(const struct tariff *t, enum tariff_side side);
 const struct span *season_spans(const struct tariff *t, const struct season *s); /* NULL when it has none */
 struct season **first_season(const struct tariff *t, struct season **order, enum tariff_side side);
@@ -81,8 +81,7 @@ struct tariff_fault *add_fault(struct tariff_report *r, enum tariff_kind kind, e
 
 void fill_season_week(struct tariff *t, struct season *s); /* its spans; t->failed: out of memory */
 
-/* seasons, prices, raises, warnings: what the sealing and the check are made of; where bool, false when
- * memory is out. */
+/* ---- steps of tariff_check; false: out of memory ---- */
 enum { FEBRUARY_29 = 59 };
 int day_of_year(int month, int day); /* 0 to 365, in a leap year */
 bool fill_year(struct tariff *t, enum tariff_side side);

@@ -53,6 +53,6 @@ void sort_names(struct named *names, size_t count) {
   }
 }
 
-void sort_as_met(struct named *names, size_t count) {
+void sort_by_first(struct named *names, size_t count) {
   if (count) qsort(names, count, sizeof *names, by_first);
 }

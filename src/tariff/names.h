@@ -4,7 +4,7 @@
 
 #include "tariff/tariff.h"
 
-/* A copy that lives as long as the tariff. No data: out of memory, which is sticky there. */
+/* A copy that lives as long as the tariff. data NULL: out of memory, which is sticky in the tariff. */
 struct bytes copy_text(struct tariff *t, struct bytes text);
 bool is_named(struct bytes name, const char *text);
 int compare_names(struct bytes a, struct bytes b); /* by byte */
@@ -22,7 +22,7 @@ struct named {
 
 /* Sorts by name, equal names by place, and sets the first of each. */
 void sort_names(struct named *names, size_t count);
-/* Of sorted names: into the order in which each was met first. */
-void sort_as_met(struct named *names, size_t count);
+/* Sorts the result of sort_names by first, then place. */
+void sort_by_first(struct named *names, size_t count);
 
 #endif

@@ -1,11 +1,11 @@
-/* What the service makes of a tariff: negative prices become 0, and where buying is below selling it is
- * raised to it. Labels and seasons are split where only a part of them is raised. */
+/* The tariff as the service stores it: negative prices become 0, and a buy price below the sell price is
+ * raised to it. A label or season that is raised only in part is split. */
 #include "tariff/raised_week.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the days on which one buy season meets one sell season, in the order of the year ---- */
+/* ---- runs of days with the same buy season and sell season, in the order of the year ---- */
 
 struct run {
   const struct season *buy, *sell;
@@ -51,13 +51,13 @@ static void free_runs(struct runs *all) {
   free(all);
 }
 
-struct outlook { /* of one season over its runs */
+struct season_changes { /* of one season, over its runs */
   const struct run *first;
   bool raised, several;
 };
 
-static struct outlook outlook_of(const struct runs *all, const struct season *s) {
-  struct outlook out = {NULL, false, false};
+static struct season_changes changes_of(const struct runs *all, const struct season *s) {
+  struct season_changes out = {NULL, false, false};
   for (size_t i = 0; i < all->count; i++) {
     const struct run *run = &all->runs[i];
     if (run->buy != s || !run->sell) continue;
@@ -131,20 +131,21 @@ static void copy_content(const struct tariff *t, struct tariff *out) {
 
 static void write_season(const struct tariff *t, struct runs *all, const struct season *s,
                          struct tariff *out) {
-  struct outlook outlook = s->side == TARIFF_BUY ? outlook_of(all, s) : (struct outlook){NULL, false, false};
-  if (!outlook.raised) {
+  struct season_changes changes =
+      s->side == TARIFF_BUY ? changes_of(all, s) : (struct season_changes){NULL, false, false};
+  if (!changes.raised) {
     copy_season(t, s, out);
     for (int c = 0; c < TARIFF_CHARGES; c++)
       if (s->block[c] && !is_named(s->name, "ALL")) copy_block(t, s->block[c], out);
-  } else if (outlook.several) {
+  } else if (changes.several) {
     split_season(t, all, s, out);
   } else {
-    struct run *run = &all->runs[outlook.first - all->runs];
+    struct run *run = &all->runs[changes.first - all->runs];
     write_raised(out, s->name, s->dates, &run->week);
   }
 }
 
-/* A season called ALL that was raised has written the rates of ALL itself. */
+/* A raised season called ALL has already written the rates of ALL. */
 static void copy_all_blocks(const struct tariff *t, struct tariff *out) {
   size_t written = out->block_count;
   for (int side = 0; side < TARIFF_SIDES; side++)

@@ -1,4 +1,4 @@
-/* Questions to a tariff that was checked: the price of a moment, the weeks of its seasons. */
+/* Queries of a checked tariff: the price of a moment, the weeks of its seasons. */
 #include "tariff/model.h"
 
 #include <string.h>

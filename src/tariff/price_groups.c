@@ -1,5 +1,4 @@
-/* Labels from prices: equal prices share one, and the four that the app shows are used when they are enough.
- */
+/* Labels for prices: equal prices share one, and up to four prices get the names that the app shows. */
 #include "tariff/model.h"
 #include "tariff/price_week.h"
 
@@ -70,7 +69,7 @@ static int by_price(const void *left, const void *right) {
   return (a->price > b->price) - (a->price < b->price);
 }
 
-/* As many at out as there are stretches without a label at most; their count. */
+/* Writes the prices of stretches without a label to out. Returns how many. */
 static size_t distinct_prices(const struct price_week *week, struct price_group *out) {
   size_t count = 0, last = 0;
   for (size_t i = 0; i < week->stretch_count; i++) {
@@ -88,14 +87,16 @@ static size_t distinct_prices(const struct price_week *week, struct price_group 
   return last + 1;
 }
 
-/* ---- fewer groups than prices: where each ends so that prices move least (least squares, weighted by
- * minutes): exact, by dynamic programming over the sorted prices ---- */
+/* ---- fewer groups than prices ----
+ *
+ * Finds the groups with the least squared error, weighted by minutes: dynamic programming over the sorted
+ * prices. */
 
 struct grouping {
   size_t n, most;
-  double *weight, *sum, *square; /* of all before each price */
-  double *cost, *next;           /* of the first j prices in k groups, and in one more */
-  uint16_t *cut;                 /* where the last of k + 1 groups begins */
+  double *weight, *sum, *square; /* of all prices before each */
+  double *cost, *next;           /* of the first j prices in k groups, and in k + 1 */
+  uint16_t *cut;                 /* the first price of the last of k + 1 groups */
 };
 
 static void free_grouping(struct grouping *g) {
@@ -117,14 +118,14 @@ static bool start_grouping(struct grouping *g, const struct price_group *prices)
   return true;
 }
 
-/* The squared error of giving the prices from one place to another their mean. */
+/* The squared error when the prices from one place to another get their mean. */
 static double error_of(const struct grouping *g, size_t from, size_t to) {
   double weight = g->weight[to] - g->weight[from], sum = g->sum[to] - g->sum[from];
   return g->square[to] - g->square[from] - sum * sum / weight;
 }
 
-/* One more group for the prices from low to high, whose last group begins from first to last: of more prices
- * it begins no earlier, so that the middle one halves the rest. */
+/* Adds a group for the first low to high prices; the last group begins between first and last. With more
+ * prices it never begins earlier, so the middle one halves the search. */
 static void cut_between(struct grouping *g, size_t k, size_t low, size_t high, size_t first, size_t last) {
   while (low <= high) {
     size_t j = low + (high - low) / 2, best = first;
@@ -198,7 +199,7 @@ static struct bytes numbered_name(struct tariff *t, int lines, int digits, size_
   return kept;
 }
 
-/* PRICE_1 and so on, with one more _ as long as the caller has such a label. */
+/* PRICE_1 and so on, with another _ while the caller has such a label. */
 static void number_groups(struct tariff *t, const struct price_week *week, struct price_group *groups,
                           size_t count) {
   int digits = 1;
@@ -213,8 +214,8 @@ static void number_groups(struct tariff *t, const struct price_week *week, struc
   }
 }
 
-/* One price for every minute is ALL, as recommended (doc/protocol.md#tariff-meaning); beside labels of the
- * caller no name of the app is taken. */
+/* One price for every minute is called ALL, as recommended (doc/protocol.md#tariff-meaning). With labels of
+ * the caller the app's names are not used. */
 static void name_groups(struct tariff *t, const struct price_week *week, struct price_group *groups,
                         size_t count) {
   if (week->group_count || count > 4) {

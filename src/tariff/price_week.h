@@ -1,7 +1,7 @@
-/* A week of prices, made from rows of times, a list of prices or spot prices, and its prices as labels.
+/* A week of prices from rows of times, a list of prices or spot prices, and a label for each price.
  *
- * False is out of memory where a function takes no struct err. The check of the tariff finds gaps, not this
- * room.
+ * A function without struct err returns false when memory is out. Gaps are found later, by the check of the
+ * tariff.
  */
 #ifndef FLEET_TARIFF_PRICE_WEEK_H
 #define FLEET_TARIFF_PRICE_WEEK_H
@@ -24,17 +24,17 @@ struct price_week {
 
 void free_week(struct price_week *week);
 
-/* Every day whose bit is set, from one minute to another; an end at or before the start lies in the next day,
- * as in the tariff itself. */
+/* Adds the price on each day whose bit is set. An end at or before the start is on the next day, as in a
+ * tariff.
+ */
 bool add_row(struct price_week *week, unsigned days, int from, int to, double price, struct bytes label);
 
-/* Minutes of one of so many prices that cover a day or a week; 0: they cover neither. step NAN: none given.
- */
+/* Minutes of each price of a list; 0: the list covers neither a day nor a week. step NAN: none given. */
 uint32_t price_step(size_t count, double step);
-/* The prices of a day, taken for every day, or of a week from Monday on. */
+/* The prices of one day, repeated for each day, or of a week from Monday on. */
 bool add_prices(struct price_week *week, const double *prices, size_t count, uint32_t step);
 
-/* The prices of the minutes of a period, a day or a week; equal ones in a row become one stretch. */
+/* The prices of the minutes of a day or a week. Equal neighbours become one stretch. */
 bool add_minutes(struct price_week *week, const double *prices, uint32_t period);
 
 struct spot_price {
@@ -42,25 +42,25 @@ struct spot_price {
   double price, sell;  /* sell NAN: none */
   size_t number;       /* in the list of the caller */
 };
-/* By the wall clock of the zone: a day's prices are taken for every day, a week's for their weekdays. from:
- * the day begins with the price of that moment, others are left out; NULL: all prices are one day or one
- * week. Stops are filled in; the weeks are those of both sides. False with an error: a missing price is never
- * filled in. */
+/* Fills the weeks of both sides from spot prices, by the wall clock of the zone. The prices of a day are
+ * repeated for each day, those of a week keep their weekdays. from: the day begins with the price of that
+ * moment, and other prices are left out. NULL: all prices together are one day or one week. Sets the stops
+ * that are 0. A missing price is an error, never a guess. */
 bool add_spot(struct price_week week[TARIFF_SIDES], struct spot_price *spot, size_t count,
               const int64_t *from, const struct zone *zone, struct err *e);
 
 /* Sorts the stretches; the first that begins before the one before it ends, or NULL. */
 const struct stretch *sort_week(struct price_week *week);
 
-/* Two stretches that the caller gave one label and two prices, or NULL twice. False: out of memory. */
+/* Finds two stretches of one label with two prices; NULL: there are none. False: out of memory. */
 struct label_clash {
   const struct stretch *one, *other;
 };
 bool find_clash(const struct price_week *week, struct label_clash *out);
 
-/* For a sorted week that does not overlap: labels that the caller gave stay; equal prices among the rest
- * share one label, and most labels at most are made: prices that share one get their mean, chosen so that
- * prices move least. Names are kept by t. */
+/* Gives each stretch of a sorted week without overlaps a label. Labels of the caller stay. Other stretches
+ * with equal prices share a label. If that makes more than most labels, prices are grouped so that they
+ * change least, and a group gets its mean. t owns the names. */
 bool label_week(struct tariff *t, struct price_week *week, size_t most);
 bool is_flat(const struct price_week *week); /* one label, ALL, for every minute */
 

@@ -1,4 +1,4 @@
-/* Which rate a label has, and which label a rate is for. */
+/* Matches rates and labels, and reports labels without a rate and rates without a label. */
 #include "tariff/model.h"
 
 static bool is_all(struct bytes name) {
@@ -49,8 +49,8 @@ static void link_blocks(struct tariff *t) {
   }
 }
 
-/* `ALL: 0` beside priced seasons is a filler of the published example, not the gift of a season's
- * electricity. Nothing is lost where a demand charge or an export price falls back on it. */
+/* The published example has `ALL: 0` beside seasons with prices. That is no price: electricity is not free in
+ * a season without rates. Demand charges and sell prices may fall back on it. */
 static bool is_filler(const struct tariff *t, const struct season *s, enum tariff_charges charges,
                       const struct rate *rate) {
   return s->side == TARIFF_BUY && charges == TARIFF_ENERGY && !s->block[charges] && is_all(rate->label) &&

@@ -41,7 +41,7 @@ bool same_week(const struct raised_week *a, const struct raised_week *b) {
   return true;
 }
 
-/* ---- names: a label keeps its own for its own price, or for the one price that it has now ---- */
+/* ---- names: the part of a label that keeps its price keeps its name ---- */
 
 struct bytes numbered(struct tariff *out, struct bytes base, int number) {
   struct buf text = BUF_INIT;
@@ -53,7 +53,7 @@ struct bytes numbered(struct tariff *out, struct bytes base, int number) {
   return copy;
 }
 
-/* A part of the week, and the first that had its label and has its price. */
+/* first: the first stretch with the same old label and new price. */
 struct part {
   struct stretch *stretch, *first;
 };
@@ -75,7 +75,7 @@ static bool alike(const struct stretch *a, const struct stretch *b) {
   return a->price == b->price && bytes_equal(a->base, b->base);
 }
 
-/* By base, those of one base in the order of the week. */
+/* Sorts by base, then by time, and sets first. */
 static void fill_parts(struct part *parts, const struct raised_week *week) {
   size_t count = week->stretch_count;
   for (size_t i = 0; i < count; i++) parts[i].stretch = &week->stretches[i];
@@ -101,14 +101,14 @@ static bool is_base(const struct part *parts, size_t count, struct bytes name) {
   return false;
 }
 
-/* The price of the base label: its own where the week still has it, else the first. */
+/* The price for which the base label keeps its name: its own if it is still used, else the first. */
 static double kept_by_base(const struct part *group, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (group[i].stretch->price == group[i].stretch->own) return group[i].stretch->price;
   return group[0].stretch->price;
 }
 
-/* Numbers go up, and what ends in one is no other label's: only a base may have the name already. */
+/* Only an old label can have a numbered name already: then the next number is tried. */
 static void name_group(struct tariff *out, const struct part *parts, size_t count, size_t from, size_t to) {
   int number = 2;
   double kept = kept_by_base(parts + from, to - from);
@@ -134,7 +134,7 @@ static bool name_stretches(struct tariff *out, struct raised_week *week) {
   return true;
 }
 
-/* ---- one season written anew ---- */
+/* ---- the season ---- */
 
 static bool any_demand(const struct raised_week *week) {
   for (size_t i = 0; i < week->stretch_count; i++)
@@ -142,12 +142,12 @@ static bool any_demand(const struct raised_week *week) {
   return false;
 }
 
-/* The names as they are met, each once; their count. */
+/* Each name once, in order of first use. Returns how many. */
 static size_t distinct_names(const struct raised_week *week, struct named *names) {
   size_t count = 0;
   for (size_t i = 0; i < week->stretch_count; i++) names[i] = (struct named){week->stretches[i].name, i, i};
   sort_names(names, week->stretch_count);
-  sort_as_met(names, week->stretch_count);
+  sort_by_first(names, week->stretch_count);
   for (size_t i = 0; i < week->stretch_count; i++)
     if (names[i].first == names[i].place) names[count++] = names[i];
   return count;

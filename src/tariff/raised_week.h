@@ -1,5 +1,5 @@
-/* A buy week with every price raised to what selling pays at that minute, its labels named anew where only a
- * part of one is raised, and written as a season. */
+/* A buy week in which each price is at least the sell price of its minute. A label that is raised only in
+ * part is split, and its parts get new names. */
 #ifndef FLEET_TARIFF_RAISED_WEEK_H
 #define FLEET_TARIFF_RAISED_WEEK_H
 
@@ -18,7 +18,7 @@ bool fill_week(const struct tariff *t, const struct season *buy, const struct se
 bool same_week(const struct raised_week *a, const struct raised_week *b);
 /* Adds the season and its rates to out. */
 void write_raised(struct tariff *out, struct bytes name, struct tariff_dates dates, struct raised_week *week);
-/* base_2 and so on, kept by out. */
+/* base_2 and so on; out owns the text. */
 struct bytes numbered(struct tariff *out, struct bytes base, int number);
 
 #endif

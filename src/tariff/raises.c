@@ -1,4 +1,4 @@
-/* Where buying is below selling: the service raises the buy price. */
+/* Finds buy prices below the sell price: the service raises them. */
 #include "tariff/model.h"
 
 #include <stdlib.h>
@@ -96,19 +96,19 @@ static bool report_pair(const struct tariff *t, const struct season *buy, const 
   return ok;
 }
 
-static bool told_before(struct season *const *buy, struct season *const *sell, int day) {
+static bool pair_seen(struct season *const *buy, struct season *const *sell, int day) {
   for (int i = 0; i < day; i++)
     if (buy[i] == buy[day] && sell[i] == sell[day]) return true;
   return false;
 }
 
-/* Every pair of seasons that share a day; at most one pair begins on each of the 366. */
+/* Compares each pair of seasons that share a day, once. */
 bool check_buy_below_sell(struct tariff *t, struct tariff_report *r) {
   struct season *const *buy = t->year[TARIFF_BUY], *const *sell = t->year[TARIFF_SELL];
   for (int day = 0; day < TARIFF_YEAR; day++) {
     if (!buy[day] || !sell[day]) continue;
     if (day > 0 && buy[day] == buy[day - 1] && sell[day] == sell[day - 1]) continue;
-    if (!told_before(buy, sell, day) && !report_pair(t, buy[day], sell[day], r)) return false;
+    if (!pair_seen(buy, sell, day) && !report_pair(t, buy[day], sell[day], r)) return false;
   }
   return true;
 }

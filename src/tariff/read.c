@@ -1,4 +1,3 @@
-/* A tariff as a tree of nodes, read once into the flat arrays of struct tariff. */
 #include "tariff/read.h"
 
 #include "base/nearest.h"
@@ -15,7 +14,7 @@ typedef void read_value(struct reader *r, const struct member *m, const struct n
 struct member {
   const char *name;
   read_value *read;
-  int low, high; /* of a whole number; low: which text or number of the tariff it is */
+  int low, high; /* range of a whole number; for read_text, read_number, read_object low is an enum value */
 };
 
 /* ---- problems ---- */
@@ -51,7 +50,7 @@ static struct node *add_problem(struct reader *r, const char *kind) {
   return problem;
 }
 
-/* A value as a problem shows it: numbers that are not finite and what is no plain value in words. */
+/* The value for a problem: infinite numbers, tables and other types become text. */
 static struct node *shown(struct reader *r, const struct node *value) {
   double number;
   if (node_as_number(value, &number) && !isfinite(number)) return node_format(r->a, "%.14g", number);
@@ -60,7 +59,6 @@ static struct node *shown(struct reader *r, const struct node *value) {
   return node_format(r->a, "a %s", node_type_name(value));
 }
 
-/* expected is static text, or copied by the caller. */
 static void bad_value(struct reader *r, const struct node *value, struct node *expected) {
   struct node *problem = add_problem(r, "bad_value");
   node_set(problem, "value", shown(r, value));
@@ -97,7 +95,7 @@ static const struct member *find_member(const struct node *value, const struct m
   return NULL;
 }
 
-/* Every member of the object by its row; a null is absent. */
+/* Reads each member of an object by its row. Null means absent. */
 static void read_members(struct reader *r, const struct node *object, const struct member *rows) {
   for (const struct node *value = object->first; value; value = value->next) {
     const struct member *m = find_member(value, rows);
@@ -111,7 +109,7 @@ static void read_members(struct reader *r, const struct node *object, const stru
   }
 }
 
-/* Every named member of a map. A name with a zero byte is none. */
+/* Reads each member of a map. A name must not hold a zero byte. */
 static void read_map(struct reader *r, const struct node *map,
                      void (*each)(struct reader *, const struct node *value)) {
   if (!is_table(r, map, "an object")) return;
@@ -161,7 +159,7 @@ static void read_number(struct reader *r, const struct member *m, const struct n
     expect(r, value, "a number");
 }
 
-/* Without null members, which are absent. */
+/* A copy without members that are null. */
 static struct node *without_nulls(struct arena *a, const struct node *value) {
   struct node *copy = node_new(a, value->type);
   if (!copy) return NULL;
@@ -174,7 +172,7 @@ static struct node *without_nulls(struct arena *a, const struct node *value) {
   return copy;
 }
 
-/* Its members are not published: any JSON value is passed on. */
+/* The members are not documented: any JSON value is passed on. */
 static void read_object(struct reader *r, const struct member *m, const struct node *value) {
   struct buf text = BUF_INIT;
   struct json_refusal why;
@@ -190,8 +188,8 @@ static void read_object(struct reader *r, const struct member *m, const struct n
 
 /* ---- seasons ---- */
 
-static void store(struct reader *r, const struct member *m, const struct member *rows,
-                  const struct node *value) {
+static void read_slot(struct reader *r, const struct member *m, const struct member *rows,
+                      const struct node *value) {
   int64_t whole;
   if (node_as_whole(value, &whole) && whole >= m->low && whole <= m->high) {
     r->slots[m - rows] = (int)whole;
@@ -228,18 +226,19 @@ const char *tariff_date_member(int i) {
 }
 
 static void read_period_slot(struct reader *r, const struct member *m, const struct node *value) {
-  store(r, m, period_members, value);
+  read_slot(r, m, period_members, value);
 }
 
 static void read_season_slot(struct reader *r, const struct member *m, const struct node *value) {
-  store(r, m, season_members, value);
+  read_slot(r, m, season_members, value);
 }
 
 static void read_nothing(struct reader *r, const struct member *m, const struct node *value) {
   (void)r, (void)m, (void)value;
 }
 
-/* Zero fields are dropped on read-back; what a missing toDayOfWeek means, the core decides. */
+/* The service drops members that are 0: an absent one is 0. fill_season_week decides on a missing
+ * toDayOfWeek. */
 static void read_period(struct reader *r, const struct node *period) {
   clear_slots(r);
   read_members(r, period, period_members);
@@ -276,7 +275,7 @@ static void read_label(struct reader *r, const struct node *label) {
     read_members(r, label, label_members);
 }
 
-/* A date of the season that is in use must be real; the problem names its day. */
+/* A season in use needs real dates. The problem names the member with the day. */
 static void check_date(struct reader *r, int month, int day) {
   if (tariff_real_date(r->slots[month], r->slots[day])) return;
   const struct node *date = node_format(r->a, "%02d-%02d", r->slots[month], r->slots[day]);
@@ -285,7 +284,7 @@ static void check_date(struct reader *r, int month, int day) {
   r->depth--;
 }
 
-/* fromMonth 0 without periods is a season not in use. */
+/* A season with fromMonth 0 and without periods is not in use. */
 static void add_season(struct reader *r, struct bytes name, bool has_periods) {
   const int *s = r->slots;
   bool dated = s[FROM_MONTH] || s[FROM_DATE] || s[TO_MONTH] || s[TO_DATE];
@@ -431,11 +430,11 @@ static void read_sell(struct reader *r, const struct member *m, const struct nod
   r->side = TARIFF_BUY;
 }
 
-/* The sell side carries an empty currency in the published example and is never asked. */
+/* Only the buy side: in the published example the currency of sell_tariff is empty. */
 static void check_currency(struct reader *r, const struct node *content) {
   static const char *const known[] = {"USD", "EUR", "GBP"};
   const struct node *currency = node_member(content, "currency");
-  if (currency && currency->type != NODE_TEXT) return; /* which is a problem of its own */
+  if (currency && currency->type != NODE_TEXT) return; /* read_text reports it */
   struct bytes text = currency ? currency->text : bytes_of("");
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (bytes_equal(text, bytes_of(known[i]))) return;
@@ -465,7 +464,7 @@ static bool is_new_form(const struct node *value) {
          (bytes_equal(value->name, bytes_of("rates")) || bytes_equal(value->name, bytes_of("periods")));
 }
 
-/* Whether one of the values that lie so many levels below table is such. */
+/* Whether a value that is so many levels below table passes the test. */
 static bool any_below(const struct node *table, int levels, bool is(const struct node *)) {
   if (!node_is_table(table)) return false;
   for (const struct node *value = table->first; value; value = value->next)
@@ -480,7 +479,7 @@ bool tariff_is_older(const struct node *content) {
          (any_below(seasons, 2, is_bare_list) || !any_below(seasons, 3, is_new_form));
 }
 
-/* ---- what a builder adds, by the same rules ---- */
+/* ---- for the builders ---- */
 
 static void enter_side(struct reader *r, enum tariff_side side, const char *member, struct bytes season) {
   r->side = side, r->season = season, r->depth = 0;

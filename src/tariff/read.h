@@ -1,5 +1,7 @@
-/* Reads a tree of nodes by rows of members: each member goes to its function. Members without a row, and
- * values of another type, become problems with their path. The builder adds what it makes by the same rules.
+/* Reads a tariff from a tree of nodes. Each kind of object has a table of rows: a member's name and the
+ * function that reads it. Unknown members and values of another type become problems with their path.
+ *
+ * The builders add seasons and rates through the same functions, so that the same checks apply.
  */
 #ifndef FLEET_TARIFF_READ_H
 #define FLEET_TARIFF_READ_H
@@ -20,22 +22,22 @@ struct reader {
   struct node *problems; /* a list */
   bool buy_only;         /* sell_tariff is not read */
   enum tariff_side side;
-  struct bytes season, label; /* where the reader is; data NULL: outside */
+  struct bytes season, label; /* being read; data NULL: none */
   struct step path[DEEPEST];
   int depth;
   struct bytes charge_name; /* of the daily charge being read */
   double charge_amount;
   int slots[MOST_SLOTS]; /* whole numbers of the season or period being read, by place in its rows */
   unsigned given;        /* bit per slot */
-  bool was_bad;          /* one of them was none */
+  bool was_bad;          /* one of them was no such number */
 };
 
 void read_content(struct reader *r, const struct node *content);
 
-/* Adds the season; dates are month, day, month, day as given. Its labels follow. */
+/* Adds a season; dates are month, day, month, day as given. Its labels follow. */
 void build_season(struct reader *r, enum tariff_side side, struct bytes name, const int dates[4],
                   bool has_periods);
-/* Adds a price to the rates of energy that were added last, those of season. */
+/* Adds a price to the energy rates that were added last, which are those of season. */
 void build_rate(struct reader *r, enum tariff_side side, struct bytes season, struct bytes label,
                 const struct node *price);
 

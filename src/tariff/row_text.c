@@ -4,7 +4,7 @@
 
 /* ---- numbers ---- */
 
-/* The digits at the start of text, at least and at most so many; they are cut off. False: other ones. */
+/* Cuts digits off the start of text, most at most. False: fewer than least. */
 static bool take_number(struct bytes *text, size_t least, size_t most, int *value) {
   size_t count = 0;
   *value = 0;
@@ -51,7 +51,7 @@ static int day_number(struct bytes word) {
   return -1;
 }
 
-/* One "-" with something on both sides parts a range; anything else is a word. */
+/* A range has one "-" between two words. Other text is one word. */
 static void split_range(struct bytes part, struct bytes *from, struct bytes *to) {
   const unsigned char *dash = memchr(part.data, '-', part.size), *end = part.data + part.size;
   *from = *to = part;

@@ -1,11 +1,11 @@
-/* The texts of a row of prices: days of the week, a time of day, a date of the year. */
+/* Texts in the options of the builders: days of the week, a time of day, a date of the year. */
 #ifndef FLEET_TARIFF_ROW_TEXT_H
 #define FLEET_TARIFF_ROW_TEXT_H
 
 #include "base/buf.h"
 
-/* "mon-fri", "sat", "mon,wed-fri": a bit per day, Monday is 1. A range may wrap over Sunday. False: *wrong is
- * the word that is no day. */
+/* "mon-fri", "sat", "mon,wed-fri" as a bit for each day, Monday is 1. A range may wrap over Sunday. False:
+ * *wrong is a word that is no day. */
 bool parse_days(struct bytes text, unsigned *days, struct bytes *wrong);
 bool parse_clock(struct bytes text, int *minute); /* "6:30", "16:30", "24:00" */
 bool parse_date(struct bytes text, int *month,

@@ -1,4 +1,4 @@
-/* Periods as minutes of the week, and which day a period without its last day ends on. */
+/* Periods as minutes of the week, and the last day of periods that name none. */
 #include "tariff/model.h"
 
 static void add_span(struct tariff *t, struct season *s, uint32_t label, uint32_t from, uint32_t to) {
@@ -11,9 +11,8 @@ static void add_span(struct tariff *t, struct season *s, uint32_t label, uint32_
   s->spans++;
 }
 
-/* An end at or before the start lies in the next day, 0:00 ends the day, 0:00 to 0:00 is a whole day, the
- * days of a range may wrap over Sunday, and what runs over the end of Sunday goes on at the start of Monday.
- */
+/* An end at or before the start is on the next day: 16:00 to 0:00 ends with the day, 0:00 to 0:00 is a whole
+ * day. The days of a range may wrap over Sunday, and a period over the end of Sunday continues on Monday. */
 static void add_period(struct tariff *t, struct season *s, uint32_t label, struct tariff_period p) {
   int days = (p.to_day - p.from_day + 7) % 7 + 1;
   int length = p.to_minute > p.from_minute ? p.to_minute - p.from_minute : p.to_minute + 1440 - p.from_minute;
@@ -51,8 +50,8 @@ static bool misses_days(const struct tariff *t, const struct season *s) {
   return false;
 }
 
-/* A missing last day: people who leave it out mean Sunday, the service leaves out the zero of Monday. The
- * reading that covers the season's week once is taken; Sunday where neither does. */
+/* A missing last day may mean Sunday (people omit it) or Monday (the service omits its zero). The day with
+ * which the periods cover the week exactly once is right; if neither does, Sunday. */
 void fill_season_week(struct tariff *t, struct season *s) {
   enum { MONDAY = 0, SUNDAY = 6 };
   s->span = t->span_count;

@@ -1,4 +1,4 @@
-/* Spot prices, which have a moment, as a week of prices, which have a time of day. */
+/* Turns spot prices, which have a moment, into a week of prices by time of day. */
 #include "tariff/price_week.h"
 
 #include <math.h>
@@ -23,18 +23,18 @@ static bool missing(const struct zone *zone, int64_t from, int64_t to, struct er
                  long_step ? "; a price that holds longer than an hour must say so with 'minutes'" : "");
 }
 
-/* ---- how long each price holds ---- */
+/* ---- the end of each price ---- */
 
-/* Seconds: as it says, until the next one, or, for the last one, as long as the one before it. */
+/* Seconds: as given, or until the next price; the last price is as long as the one before it. */
 static int64_t step_of(const struct spot_price *spot, size_t count, size_t i) {
   if (!spot[i].stop && i + 1 == count && i > 0) i--;
   if (spot[i].stop) return spot[i].stop - spot[i].start;
   return i + 1 < count ? spot[i + 1].start - spot[i].start : 0;
 }
 
-/* The prices from first to before end, all with this step, say nothing of their length. A step that is longer
- * than those on both sides, or is alone beside a shorter one, hides a missing price: feeds change from
- * hours to quarter hours, not back and forth. */
+/* Checks a run of prices with the same step and without a given length. A step that is longer than both
+ * neighbours, or a single long one beside a shorter one, means that a price is missing: feeds change from
+ * hours to quarter hours once, not back and forth. */
 static bool check_run(const struct spot_price *spot, size_t count, size_t first, size_t end,
                       const struct zone *zone, struct err *e) {
   int64_t step = step_of(spot, count, first), before = first ? step_of(spot, count, first - 1) : step,
@@ -51,8 +51,8 @@ static bool check_run(const struct spot_price *spot, size_t count, size_t first,
       first + 1, (int)(step / 60));
 }
 
-static bool check_said(const struct spot_price *spot, size_t count, size_t i, const struct zone *zone,
-                       struct err *e) {
+static bool check_given(const struct spot_price *spot, size_t count, size_t i, const struct zone *zone,
+                        struct err *e) {
   if (i + 1 == count || spot[i].stop == spot[i + 1].start) return true;
   if (spot[i].stop < spot[i + 1].start) return missing(zone, spot[i].stop, spot[i + 1].start, e);
   return err_set(e, KIND_invalid, "spot price %zu begins before the one before it ends", spot[i + 1].number);
@@ -62,7 +62,7 @@ static bool check_steps(const struct spot_price *spot, size_t count, const struc
   for (size_t i = 0, end; i < count; i = end) {
     end = i + 1;
     if (spot[i].stop) {
-      if (!check_said(spot, count, i, zone, e)) return false;
+      if (!check_given(spot, count, i, zone, e)) return false;
       continue;
     }
     if (end == count) break; /* the last price has the step of the one before it */
@@ -105,14 +105,14 @@ static int64_t wall_minute(const struct zone *zone, int64_t utc) {
   return civil_seconds(&c) / 60;
 }
 
-/* The first moment at which the wall clock is so many minutes further. */
+/* The first moment at which the wall clock has advanced by so many minutes. */
 static int64_t wall_after(const struct zone *zone, int64_t from, uint32_t minutes) {
   int64_t wanted = wall_minute(zone, from) + minutes, at = from + ((int64_t)minutes - 180) * 60;
   while (wall_minute(zone, at) < wanted) at += 60;
   return at;
 }
 
-/* From the beginning of the price that holds at this moment. */
+/* The window begins with the price of this moment. */
 static bool window_from(struct window *w, const struct spot_price *spot, size_t count, int64_t from,
                         const struct zone *zone, struct err *e) {
   size_t i = 0;
@@ -153,7 +153,7 @@ static uint32_t minute_of_week(const struct zone *zone, int64_t utc) {
   return (uint32_t)(weekday * 1440 + c.hour * 60 + c.minute);
 }
 
-/* What a clock change shows twice has the mean of both; what it skips has the price before it. */
+/* At a clock change a repeated minute gets the mean of both prices, a skipped one the price before it. */
 static void fill_minutes(struct minutes *all, const struct window *w, const struct spot_price *spot,
                          size_t count, enum tariff_side side, const struct zone *zone) {
   *all = (struct minutes){0};
@@ -174,7 +174,7 @@ static void fill_minutes(struct minutes *all, const struct window *w, const stru
   }
 }
 
-/* Only the prices that a day from this moment on can need: what is wrong with others does not matter. */
+/* Drops prices that a day from this moment cannot need, so that their mistakes are no errors. */
 static void trim(struct spot_price **spot, size_t *count, int64_t from) {
   while (*count > 1 && (*spot)[1].start <= from) ++*spot, --*count;
   while (*count > 2 && (*spot)[*count - 2].start >= from + DAY + 2 * HOUR) --*count;

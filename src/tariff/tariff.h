@@ -1,9 +1,10 @@
-/* A time-of-use tariff as flat arrays, what is wrong with it, and the price of a moment.
+/* A time-of-use tariff as flat arrays, its check, and the price of a moment.
  *
- * The service may accept a tariff and ignore it later, so this check is the only one that comes in time. It
- * is a pure function of what was added: no clock, no zone, no order of the caller's table shows in the
- * result. Rules: doc/protocol.md#tariff-checks. A reader adds a season, then its labels, each followed by its
- * periods; and blocks of rates in any order.
+ * The service may accept a wrong tariff and ignore it later: this check finds the mistake first. The result
+ * depends only on the content, not on a clock, a zone or the order of the caller's table. Rules:
+ * doc/protocol.md#tariff-checks.
+ *
+ * A reader adds a season, then its labels, each followed by its periods. Blocks of rates come in any order.
  */
 #ifndef FLEET_TARIFF_TARIFF_H
 #define FLEET_TARIFF_TARIFF_H
@@ -20,7 +21,7 @@ struct tariff;
 struct tariff *tariff_new(void); /* NULL: out of memory */
 void tariff_free(struct tariff *t);
 
-/* Adders copy the names; running out of memory is sticky and shows in tariff_check. */
+/* Adders copy names. Out of memory is sticky: tariff_check reports it. */
 struct tariff_dates {
   int from_month, from_day, to_month, to_day; /* from 1, both ends included; all 0: none given */
 };
@@ -37,7 +38,7 @@ void tariff_add_rates(struct tariff *t, enum tariff_side side, enum tariff_charg
 void tariff_add_rate(struct tariff *t, struct bytes label, double price);
 void tariff_add_charge(struct tariff *t, enum tariff_side side, struct bytes name, double amount);
 
-/* Members that the check does not look at and the service is sent all the same. */
+/* Members that are sent to the service without a check. */
 enum tariff_text {
   TARIFF_CODE,
   TARIFF_CURRENCY,
@@ -68,11 +69,11 @@ enum tariff_kind {
 };
 /* clang-format on */
 
-struct tariff_fault { /* which members mean something depends on the kind */
+struct tariff_fault { /* tariff_kind_rows names the members of each kind */
   enum tariff_kind kind;
   enum tariff_side side;
   enum tariff_charges charges;
-  struct bytes season, other_season, label, other_label; /* the others are the sell side's */
+  struct bytes season, other_season, label, other_label; /* other: of the sell side */
   uint32_t from, to; /* minutes of the week, to excluded; days of the leap year, to included */
   double price, other_price, becomes;
   size_t first, count; /* names (labels or seasons, sorted), or spans */
@@ -88,13 +89,13 @@ struct tariff_report { /* names point into the tariff */
 bool tariff_check(struct tariff *t, struct tariff_report *r, struct err *e); /* false: out of memory */
 void tariff_report_free(struct tariff_report *r);
 
-/* The rest is for a tariff that was checked. */
+/* ---- for a tariff that was checked ---- */
 struct tariff_price {
   struct bytes season, label;
   double price;   /* as sent */
   uint32_t until; /* the minute of the day, at most 1440, at which another answer may begin */
 };
-/* weekday 0 is Monday. False: no price then, or the side is not there; season, until are set where known. */
+/* weekday 0 is Monday. False: no price at that time, or no such side; season and until are set if known. */
 bool tariff_price(const struct tariff *t, enum tariff_side side, int month, int day, int weekday, int minute,
                   struct tariff_price *out);
 
@@ -111,10 +112,10 @@ void tariff_label(const struct tariff *t, uint32_t id, struct bytes *name, doubl
 /* tariff_content_v2 with every member written out, sorted by name; seasons that are not in use are left out.
  */
 void tariff_encode(const struct tariff *t, struct buf *out);
-/* The same meaning: periods may be in any order. False too when memory is out. */
+/* Whether both mean the same, with periods in any order. False also when memory is out. */
 bool tariff_equal(const struct tariff *a, const struct tariff *b);
-/* As the service will keep it: negative prices are 0, buying is nowhere below selling. Unchecked; NULL: out
- * of memory. */
+/* The tariff as the service will store it: no negative price, and no buy price below the sell price. It is
+ * not checked; NULL: out of memory. */
 struct tariff *tariff_normalised(const struct tariff *t);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "tariff/model.h"
 
-/* ---- places in the tariff ---- */
+/* ---- wall time of a position ---- */
 
 struct wall_time {
   int month, day, weekday, minute, second;
@@ -27,7 +27,7 @@ static struct wall_time local_place(int64_t minutes) {
   return (struct wall_time){c.month, c.day, monday_first(days), (int)(minutes - days * 1440), 0};
 }
 
-/* The position so many minutes of the wall clock later, or that of the change of the clock before it. */
+/* The position so many minutes later, or the next clock change if it comes first. */
 static int64_t position_after(const struct timeline *line, int64_t at, int minutes, int second) {
   int64_t change, reached = at + minutes * 60 - second;
   if (!line->zone) return at + minutes;

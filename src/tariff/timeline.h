@@ -1,9 +1,8 @@
-/* Prices along time: a moment, the segments of a window, its cheapest hours.
+/* Prices along time: of a moment, of a window, and its cheapest hours.
  *
- * A tariff speaks local wall time. A position is UTC seconds, placed in the tariff through a zone, or minutes
- * since 1970 of a local calendar that knows no clock change. It is not published what the service does on the
- * two days of a change (doc/protocol.md#tariff-meaning); here an hour that comes twice has its price twice
- * and a skipped one never comes.
+ * A tariff uses local wall time. A position is UTC seconds with a zone, or minutes since 1970 of a local
+ * calendar without clock changes. What the service does at a clock change is not documented
+ * (doc/protocol.md#tariff-meaning): here a repeated hour has its price twice, and a skipped hour is left out.
  */
 #ifndef FLEET_TARIFF_TIMELINE_H
 #define FLEET_TARIFF_TIMELINE_H
@@ -27,14 +26,14 @@ struct segments {
   size_t segment_count, segment_room;
 };
 
-/* The prices of a position; to is where another answer may begin. */
+/* The prices of a position; to: until then they hold. */
 void timeline_at(const struct timeline *line, int64_t position, struct segment *out);
 
-/* These append to an empty out; false: out of memory. Segments follow each other without a gap, neighbours
+/* These functions fill an empty out; false: out of memory. Segments have no gaps between them, and neighbours
  * differ. */
 bool timeline_segments(const struct timeline *line, int64_t from, int64_t to, struct segments *out);
-/* The cheapest positions of all, so many as are wanted or there are, in the order of time; of equal prices
- * the earliest. */
+/* The cheapest parts of all with the wanted total length, or all if it is shorter, in the order of time. Of
+ * equal prices the earlier comes first. */
 bool cheapest_parts(const struct segments *all, int64_t wanted, struct segments *out);
 /* The same in one stretch. */
 bool cheapest_stretch(const struct segments *all, int64_t wanted, struct segments *out);

@@ -55,7 +55,7 @@ bool fill_rows(struct day_rows *out, const struct stretch *stretches, size_t cou
 static void write_labels(struct tariff *out, const struct day_rows *rows, struct named *names) {
   for (size_t i = 0; i < rows->row_count; i++) names[i] = (struct named){rows->rows[i].name, i, i};
   sort_names(names, rows->row_count);
-  sort_as_met(names, rows->row_count);
+  sort_by_first(names, rows->row_count);
   for (size_t i = 0; i < rows->row_count; i++) {
     if (names[i].first == names[i].place) tariff_add_label(out, names[i].name);
     tariff_add_period(out, rows->rows[names[i].place].period);

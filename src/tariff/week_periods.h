@@ -1,6 +1,6 @@
-/* A week of stretches with a label each, as the periods that say the same.
+/* The periods of a tariff for a week of stretches with labels.
  *
- * Days that are alike share their periods: the app shows weekdays and weekend best
+ * Days with the same stretches share periods, because the app shows those of weekdays and weekend best
  * (doc/protocol.md#tariff-meaning).
  */
 #ifndef FLEET_TARIFF_WEEK_PERIODS_H
@@ -10,7 +10,7 @@
 
 struct stretch {
   uint32_t from, to;       /* minutes of the week, to excluded */
-  struct bytes base, name; /* the label it had, and the one it gets */
+  struct bytes base, name; /* the old label and the new one */
   double own, price, demand;
 };
 
@@ -25,8 +25,7 @@ struct day_rows {
   size_t row_count, row_room;
 };
 
-/* Appends the rows of each run of days that are alike, in order; the stretches are sorted. False: out of
- * memory. */
+/* Appends the rows of each run of days with the same stretches, which are sorted. False: out of memory. */
 bool fill_rows(struct day_rows *out, const struct stretch *stretches, size_t count);
 /* Adds the labels and their periods to the season that was added last. False: out of memory. */
 bool write_periods(struct tariff *out, const struct stretch *stretches, size_t count);
