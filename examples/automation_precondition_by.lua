@@ -17,5 +17,4 @@ local report = fleet.automation.rehearse {
 print(report:text() .. string.format("warm        on %d of 10 mornings", warm))
 local file = ...
 if file then report:save(file, { title = "precondition_by: warm at 07:30, January 2026" }) end
-report.warm = warm
 return report

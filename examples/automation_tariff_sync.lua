@@ -1,7 +1,7 @@
 -- Prices of the day to an energy site, when they differ: October 2026 in Berlin, rehearsed. With a file name it draws the month.
 local fleet = require "fleet"
 
-local zone = require("fleet.core").zone("Europe/Berlin")
+local zone = assert(require("fleet.automation.local_time").zone "Europe/Berlin")
 
 local function spot(now) -- what a power exchange would say of today; on Sundays it repeats Saturday
   local t = zone:localtime(math.floor(now))

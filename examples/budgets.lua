@@ -15,7 +15,7 @@ local car = client:vehicle(os.getenv "FLEET_VIN" or "5YJ3FLEE9RF000001") -- Blue
 
 for _ = 1, 3 do
   local _, err = car:flash_lights()
-  if err and err.kind == "budget" then
+  if err and err.budget then
     print(err.budget.limit, err.budget.spent .. " of " .. err.budget.most, err.outcome)
   end
 end

@@ -13,15 +13,17 @@ local vehicle = fleet.receiver { key = vehicle_key, vin = vin, domain = "infotai
   keys = { { public_key = key:public_bytes(), role = "DRIVER" } } }
 
 -- The handshake: the client asks, the vehicle answers with its epoch, clock and counter, authenticated for this request.
-assert(session:accept((vehicle:handle(session:handshake()))))
+local question = assert(session:handshake())
+local answer = assert(vehicle:handle(question))
+assert(session:accept(answer))
 
--- A command there, an answer back. What the vehicle does with it stands in respond.
+-- A command there, an answer back. The function is what the vehicle does with the command.
 local command = assert(fleet.command("set_charge_limit", { percent = 80 }))
-local message, id = session:sign(command.payload)
-local reply = vehicle:handle(message, function(payload)
+local message, id = assert(session:sign(command.payload))
+local reply = assert(vehicle:handle(message, function(payload)
   local name, params = fleet.decode_command("infotainment", payload)
-  print("the vehicle was told:", name, params.percent)
-end)
+  print("the vehicle received:", name, params.percent)
+end))
 local _, answered, authenticated = assert(session:open(reply))
 print("the client knows that it was done:", answered == id and authenticated)
 
@@ -33,6 +35,8 @@ print("the same message again:", ran, fault)
 -- been taken: the session takes the new epoch and the command is signed again.
 vehicle:restart()
 now = now + 60
-local _, err = session:open((vehicle:handle((session:sign(command.payload)))))
+local refusal = assert(vehicle:handle((assert(session:sign(command.payload)))))
+local _, err = session:open(refusal)
 print("after a restart:", err.fault, err.resynced, err.outcome)
-print("signed again:", (select(2, vehicle:handle((session:sign(command.payload))))) == command.payload)
+local again = assert(session:sign(command.payload))
+print("signed again:", select(2, vehicle:handle(again)) == command.payload)

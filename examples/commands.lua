@@ -28,7 +28,7 @@ sim:fault("lost", 1, { message = "command" })
 tell("unlock", car:door_unlock())
 sim:fault("epoch_change", 1) -- the vehicle restarts: the command is signed again, once
 tell("lock", car:door_lock())
-print("charge", car:signed_data({ "charge" }).charge_state.battery_level .. " %")
+print("charge", assert(car:signed_data { "charge" }).charge_state.battery_level .. " %")
 
 client:close()
 sim:close()

@@ -157,11 +157,11 @@ local function charging_day(client, addresses)
   assert(car:add_charge_schedule { id = 1, days_of_week = { "all" }, enabled = true, start_enabled = true, start_time = 30,
     end_enabled = true, end_time = 6 * 60, lat = 52.5, lon = 13.4 })
   say("half past five in the evening: plugged in, to be charged to 80 %% from half past midnight, when energy is cheap")
-  local cost, added, shown = 0, 0, nil
+  local cost, added, shown = 0.0, 0.0, nil
   for _ = 1, 24 do
     local charge = assert(car:vehicle_data { endpoints = { "charge_state" } }).charge_state
     local price = tariff:price(local_time(world.now - 1800)).buy.price
-    local kwh = math.max(0, charge.charge_energy_added - added)
+    local kwh = math.max(0.0, charge.charge_energy_added - added)
     cost, added = cost + kwh * price, charge.charge_energy_added
     if charge.charging_state ~= shown or kwh > 0 then
       say("%s  level %2d %%  %-9s %5.1f kWh at %.2f  so far %5.2f EUR", os.date("!%H:%M", math.floor(world.now)), charge.battery_level,
@@ -194,8 +194,9 @@ local function automation()
     if string.find(note.text, "^sent ") then say("%s  %s", os.date("!%a %H:%M UTC", math.floor(note.at)), note.text) end
   end
   local at_once = two_days(tariff, function() return {} end)
+  local at_seven = assert(month.ready[2], "two days have two mornings").level
   say("by 07:00 the car has %d %%: %.1f kWh for %.2f EUR; charged at once they would have cost %.2f EUR",
-    math.floor(month.ready[2].level + 0.01), month.kwh, month.price, at_once.price)
+    math.floor(at_seven + 0.01), month.kwh, month.price, at_once.price)
 end
 
 local function main(addresses, key)

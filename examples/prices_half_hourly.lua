@@ -4,7 +4,7 @@ local fleet = require "fleet"
 local zone = assert(require("fleet.automation.local_time").zone "Europe/London")
 
 local file = assert(io.open "examples/prices_half_hourly.json") -- a recorded sample, the latest first
-local body = require("fleet.core").json_decode(file:read "*a")
+local body = require("cjson").decode(file:read "*a")
 file:close()
 
 local function clock(half) return string.format("%02d:%02d", math.floor(half / 2), half % 2 * 30) end
@@ -13,7 +13,7 @@ local function clock(half) return string.format("%02d:%02d", math.floor(half / 2
 local function tariff(now, rates)
   local found, rows, ends = {}, {}, now + 86400 + zone:offset(now) - zone:offset(now + 86400)
   for _, rate in ipairs(rates) do
-    local at = fleet.time(rate.valid_from)
+    local at = assert(fleet.time(rate.valid_from))
     if at + 1800 > now and at < ends then
       local t = zone:localtime(at)
       local half = t.hour * 2 + math.floor(t.min / 30)
@@ -28,7 +28,7 @@ local function tariff(now, rates)
   return fleet.tariff.from_rows { currency = "GBP", name = "Half-hourly", time_zone = "Europe/London", rows = rows }
 end
 
-local now = fleet.time("2026-11-10T23:00:00Z")
+local now = assert(fleet.time "2026-11-10T23:00:00Z")
 local found = assert(tariff(now, body.results))
 print(string.format("%d rates, %.2f at 00:00", #body.results, found:price(now + 3600).buy.price))
 print((select(2, tariff(now + 3600, body.results))) ~= nil and "an hour later some are missing")

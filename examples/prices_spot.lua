@@ -18,6 +18,7 @@ end
 local function clock(quarter) return string.format("%02d:%02d", math.floor(quarter / 4), quarter % 4 * 15) end
 
 -- The prices until the same time tomorrow by quarter hours of the local clock, 0 to 95. As many of them are in a day as its date says.
+---@return table<integer, number?>
 local function by_quarters(now, days)
   local found, ends = {}, now + 86400 + zone:offset(now) - zone:offset(now + 86400)
   for _, day in ipairs(days) do
@@ -44,7 +45,7 @@ local function tariff(now, days, surcharge)
   return fleet.tariff.from_rows { currency = "EUR", name = "Day ahead", time_zone = "Europe/Berlin", rows = rows }
 end
 
-local now = fleet.time("2026-05-11T18:00:00+02:00")
+local now = assert(fleet.time "2026-05-11T18:00:00+02:00")
 local found = assert(tariff(now, read "examples/prices_spot.txt", 0.15))
 print(string.format("%.2f now, %.2f at 00:15", found:price(now).buy.price, found:price(now + 22500).buy.price))
 return tariff

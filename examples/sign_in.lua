@@ -15,6 +15,7 @@ print("Open this address, sign in, and paste the address you are sent to:\n" .. 
 local callback = io.read("l")
 if callback and callback ~= "" then
   assert(client:authorize(callback, pending))
-  print("signed in; refresh by " .. os.date("!%Y-%m-%d", math.floor(client:token_info().user.refresh_by)))
+  local tokens = assert(client:token_info())
+  print("signed in; refresh by " .. os.date("!%Y-%m-%d", math.floor(tokens.user.refresh_by)))
 end
 client:close()

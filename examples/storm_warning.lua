@@ -12,21 +12,21 @@ local sample = [[
 </alert>]]
 
 local function member(xml, name)
-  return string.match(xml, "<" .. name .. ">%s*(.-)%s*</" .. name .. ">")
+  return assert(string.match(xml, "<" .. name .. ">%s*(.-)%s*</" .. name .. ">"), "the alert has no " .. name)
 end
 
 local counts = { Severe = true, Extreme = true }
 
 --- Returns what storm_ready's `warning` returns.
 local function warning(xml, now)
-  local ends = fleet.time(member(xml, "expires"))
-  local begins = fleet.time(member(xml, "onset")) - 6 * 3600 -- time to charge
+  local ends = assert(fleet.time(member(xml, "expires")))
+  local begins = assert(fleet.time(member(xml, "onset"))) - 6 * 3600 -- time to charge
   local actual = member(xml, "status") == "Actual" and member(xml, "msgType") ~= "Cancel"
   if not actual or not counts[member(xml, "severity")] or now < begins or now >= ends then return nil end
   return { text = member(xml, "event") .. " in " .. member(xml, "areaDesc"), ends = ends }
 end
 
-local found = warning(sample, fleet.time("2026-07-14T12:00:00+02:00"))
+local found = assert(warning(sample, assert(fleet.time "2026-07-14T12:00:00+02:00")))
 print(found.text, os.date("!%Y-%m-%d %H:%M UTC", found.ends))
-print(warning(sample, fleet.time("2026-07-16T04:00:00+02:00")))
+print(warning(sample, assert(fleet.time "2026-07-16T04:00:00+02:00")))
 return warning

@@ -11,7 +11,8 @@ local tariff = assert(fleet.tariff.from_rows {
   },
 })
 
-local from, to = fleet.time("2026-11-20T18:00:00+01:00"), fleet.time("2026-11-21T18:00:00+01:00")
+local from = assert(fleet.time "2026-11-20T18:00:00+01:00")
+local to = from + 86400
 local now = tariff:price(from).buy
 print(string.format("now %.2f EUR per kWh (%s)", now.price, now.label))
 

@@ -1,7 +1,7 @@
 -- Tomorrow's spot prices as a tariff of four labels, and whether it is worth sending again.
 local fleet = require "fleet"
 
-local midnight, spot = fleet.time("2026-11-20T00:00:00+01:00"), {}
+local midnight, spot = assert(fleet.time "2026-11-20T00:00:00+01:00"), {}
 for i = 0, 47 do
   spot[i + 1] = { start = midnight + i * 1800, price = 0.20 + 0.09 * math.sin(i / 48 * 4 * math.pi) }
 end

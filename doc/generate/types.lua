@@ -1,5 +1,5 @@
 -- Writes lua/fleet/types.lua, the definitions that LuaLS shows in an editor: calls, options and kinds come from the
--- rows, what has no row stands here and in typedefs_signing.lua as text. `make doc` runs it.
+-- rows, what has no row is text here and in the files types_*.lua beside it. `make doc` runs it.
 
 local core = require "fleet.core"
 local calls = require "fleet.cli.calls"
@@ -194,7 +194,7 @@ function fleet.sleep(seconds) end
 
 ---Calls fn for every item, several at a time; one failure never stops the rest.
 ---@param list any[]
----@param fn fun(item: any): any, fleet.err?
+---@param fn fun(item: any): any, fleet.err?, fleet.kind?
 ---@param options? { concurrency?: integer, progress?: function, skip?: function, longest_pause?: number }
 ---@return { item: any, ok: boolean, value: any, err: fleet.err? }[]
 function fleet.map(list, fn, options) end
@@ -414,7 +414,7 @@ local function kinds()
 end
 
 local err_class = [[
----A failure as a value with facts; prints itself as a sentence.
+---What client:authorize_url and client:add_scopes_url take.
 ---@class fleet.authorize_options
 ---@field scopes? string[]|string a list, or a text with blanks between them
 ---@field locale? string
@@ -425,6 +425,7 @@ local err_class = [[
 ---@field require_requested_scopes? boolean
 ---@field show_keypair_step? boolean
 
+---A failure as a value with facts; prints itself as a sentence.
 ---@class fleet.err
 ---@field kind fleet.kind
 ---@field message string
@@ -478,6 +479,9 @@ local function option_class(name, options)
 end
 types.any = "any"
 
+-- What a handle holds beside its methods.
+local facts_of = { vehicle = { "---@field vin string" }, site = { "---@field id string" } }
+
 local function handles()
   local list = {}
   for _, handle in ipairs(calls.handles) do
@@ -487,6 +491,7 @@ local function handles()
         lines[#lines + 1] = string.format("---@field %s fleet.%s", part, part)
       end
     end
+    for _, line in ipairs(facts_of[handle.name] or {}) do lines[#lines + 1] = line end
     lines[#lines + 1] = "local " .. handle.name .. " = {}"
     list[#list + 1] = table.concat(lines, "\n")
   end

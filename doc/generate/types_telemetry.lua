@@ -9,7 +9,7 @@ local types = {
   on_notice = "fun(text: string)", proxy_protocol = "false|string[]",
   outputs = "fleet.telemetry.output[]", store = "fleet.store", limits = "fleet.telemetry.limits", loop = "table",
 }
-local required = { port = true, certificate = true, certificate_key = true, client_ca = true, vehicles = true }
+local required = { port = true, certificate = true, certificate_key = true, client_ca = true }
 
 local function class(name, list, type_of)
   local lines = { "---@class " .. name }
@@ -74,6 +74,7 @@ function vehicle:age(name) end
 function vehicle:vehicle_data(options) end
 
 ---A receiver tied to the client: car:vehicle_data{ from = "stream" } reads from it. Without options: the receiver that is tied.
+---Without `vehicles`, those of the account; require("fleet.telemetry").new needs them.
 ---@param options? fleet.telemetry.options
 ---@return fleet.telemetry? receiver
 ---@return fleet.err err

@@ -9,7 +9,7 @@ local function config_of(request)
 end
 
 local function answer_of(text)
-  local head, body = string.match(text, "^(.-\r\n)\r\n(.*)$")
+  local head, body = assert(string.match(text, "^(.-\r\n)\r\n(.*)$"))
   local answer = { status = tonumber(string.match(head, "^HTTP/%S+ (%d+)")), headers = {}, body = body }
   for name, value in string.gmatch(head, "\n([^:\r\n]+): *([^\r\n]*)") do answer.headers[string.lower(name)] = value end
   return answer

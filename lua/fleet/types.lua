@@ -28,7 +28,7 @@
 ---| "closed" # The object is closed.
 ---| "invalid" # A value of the request was not accepted; the message says which.
 
----A failure as a value with facts; prints itself as a sentence.
+---What client:authorize_url and client:add_scopes_url take.
 ---@class fleet.authorize_options
 ---@field scopes? string[]|string a list, or a text with blanks between them
 ---@field locale? string
@@ -39,6 +39,7 @@
 ---@field require_requested_scopes? boolean
 ---@field show_keypair_step? boolean
 
+---A failure as a value with facts; prints itself as a sentence.
 ---@class fleet.err
 ---@field kind fleet.kind
 ---@field message string
@@ -131,9 +132,11 @@
 local client = {}
 
 ---@class fleet.vehicle
+---@field vin string
 local vehicle = {}
 
 ---@class fleet.site
+---@field id string
 local site = {}
 
 ---@class fleet.partner
@@ -1658,7 +1661,7 @@ function fleet.sleep(seconds) end
 
 ---Calls fn for every item, several at a time; one failure never stops the rest.
 ---@param list any[]
----@param fn fun(item: any): any, fleet.err?
+---@param fn fun(item: any): any, fleet.err?, fleet.kind?
 ---@param options? { concurrency?: integer, progress?: function, skip?: function, longest_pause?: number }
 ---@return { item: any, ok: boolean, value: any, err: fleet.err? }[]
 function fleet.map(list, fn, options) end
@@ -2510,7 +2513,7 @@ function receiver:close() end
 ---@field certificate string the chain that vehicles see, the leaf first: PEM text or "@file"
 ---@field certificate_key string its key: PEM text, or "@file" that only its owner may read
 ---@field client_ca string the authorities that sign vehicles' certificates: PEM text or "@file"
----@field vehicles string[]|fun(vin: string): boolean the VINs that may connect: a list, or a function(vin) that returns true; it may wait
+---@field vehicles? string[]|fun(vin: string): boolean the VINs that may connect: a list, or a function(vin) that returns true; it may wait
 ---@field proxy_protocol? false|string[] load balancers that begin each connection with a header of the PROXY protocol: a list of addresses and networks
 ---@field ack? "at_once"|"when_stored" when a message is acknowledged: as soon as it is taken, or once `on_record` returned true and every output has stored it
 ---@field on_record? fun(record: fleet.telemetry.record): boolean? is called with each record; it may wait
@@ -2581,6 +2584,7 @@ function vehicle:age(name) end
 function vehicle:vehicle_data(options) end
 
 ---A receiver tied to the client: car:vehicle_data{ from = "stream" } reads from it. Without options: the receiver that is tied.
+---Without `vehicles`, those of the account; require("fleet.telemetry").new needs them.
 ---@param options? fleet.telemetry.options
 ---@return fleet.telemetry? receiver
 ---@return fleet.err err
