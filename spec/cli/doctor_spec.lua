@@ -238,12 +238,12 @@ describe("the doctor", function()
       configured { ca_file = "/nowhere/at/all" }
       sign_in()
     end },
-    { "the store is open to others", "store", nil, "nobody else", prepare = function()
+    { "the store is open to others", "store", nil, "by its owner only", prepare = function()
       configured()
       sign_in()
       run_shell("chmod 755 '" .. directory .. "/store'")
     end },
-    { "a file of the store is open to others", "store", nil, "nobody else", prepare = function()
+    { "a file of the store is open to others", "store", nil, "by its owner only", prepare = function()
       configured()
       sign_in()
       run_shell("chmod 644 '" .. directory .. "'/store/*")

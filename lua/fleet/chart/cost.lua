@@ -1,4 +1,4 @@
--- What a month cost as a picture: a bar for each day, the classes one upon another, and the share of a monthly budget that is used up.
+-- Draws the cost of a month: a bar for each day with the price classes stacked, and how much of the monthly budget is used.
 
 local core = require "fleet.core"
 local svg = require "fleet.chart.svg"
@@ -35,7 +35,7 @@ local function limit_named(report, name)
   end
 end
 
--- The day's limit shows in the picture where it is not far above what was spent.
+-- The daily limit is drawn only when it is close to the highest bar; further away it would flatten the bars.
 local function scale_of(report)
   local most = 0
   for _, day in ipairs(report.days) do most = math.max(most, day.usd) end
@@ -104,7 +104,7 @@ local function prices_of(report)
   return report.prices.own and "prices of one's own" or "the published prices"
 end
 
---- What client:cost{} returned, as SVG.
+--- Draws the result of client:cost{} as SVG.
 function M.svg(report)
   local most, limit = scale_of(report)
   local function y_of(value)

@@ -1,5 +1,5 @@
--- A drive drawn from streamed records: the way on the left, coloured by speed; speed and charge over time on the right. What a car could
--- not tell is a gap in its line, not 0.
+-- Draws a drive from streamed records: on the left the route, coloured by speed; on the right speed and charge over time. A value that the
+-- car reported as invalid leaves a gap in its line.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -8,8 +8,8 @@ local svg = require "fleet.chart.svg"
 local M = {}
 
 local WIDTH, HEIGHT, TOP, MARGIN, GUTTER = 880, 420, 56, 24, 84
-local MAP = 380 -- width and height of the map at most
-local FAST = { 15, 30, 45 } -- mph: where the colours change
+local MAP = 380 -- width and height of the map, at most
+local FAST = { 15, 30, 45 } -- mph, the limits between the colours
 
 local function style(page, ink, faint, ways, soc)
   local out = {
@@ -27,9 +27,9 @@ end
 local light = style("#ffffff", "#1b2a2e", "#5f6f75", { "#8aa4b8", "#4f86c6", "#2f5fb3", "#b3382f" }, "#2f8f5b")
 local dark = style("#11181b", "#e8eef0", "#93a3a9", { "#5a6f80", "#4f86c6", "#8ab4f0", "#ff7a6b" }, "#49b97c")
 
--- ---- what the records say, over time ----
+-- ---- values over time ----
 
--- Points { at, value } of a field; value is false where the car could not tell.
+-- Returns points { at, value } of a field; value is false where the car reported it as invalid.
 local function line_of(records, name)
   local list = {}
   for _, record in ipairs(records) do
@@ -42,7 +42,7 @@ local function line_of(records, name)
   return list
 end
 
--- The value that held at a time: of the newest point that is not later.
+-- The value at a time: that of the newest point at or before it.
 local function at_time(list, time)
   local found
   for _, point in ipairs(list) do
@@ -160,8 +160,8 @@ local function duration(seconds)
   return string.format("%d %s%s", count, unit, count == 1 and "" or "s")
 end
 
---- The picture as SVG. records: of one car in their order, each { at =, values =, invalid = }. options: title. Or nil, err, "invalid"
---- where they hold fewer than two places.
+--- Draws the records of one car, in their order, as SVG. records: a list of { at =, values =, invalid = }. options: title. Returns nil,
+--- err, "invalid" when the records hold fewer than two positions.
 function M.svg(records, options)
   local way, speeds, socs = places(records), line_of(records, "VehicleSpeed"), line_of(records, "Soc")
   if #way < 2 then return errors.failure("invalid", "there are fewer than two places (Location) to draw") end

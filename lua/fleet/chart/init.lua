@@ -1,4 +1,4 @@
--- A day's or a month's energy flow, in the terminal and as a picture. What did not arrive is shown as not arrived.
+-- Draws the energy flow of a day or a month, for the terminal and as SVG. Periods without data are shown as gaps.
 
 local errors = require "fleet.util.errors"
 local core = require "fleet.core"
@@ -13,7 +13,7 @@ local function kwh(wh)
   return core.fixed(wh / 1000, 1)
 end
 
--- How long a step is; article: before a single unit.
+-- The length of a step as text. article: put before a single unit.
 local function span_text(seconds, article)
   if seconds >= 20 * 3600 and seconds < 26 * 3600 then return article .. "day" end
   if seconds % DAY == 0 and seconds < 27 * DAY then return string.format("%d days", seconds / DAY) end
@@ -38,7 +38,7 @@ local function largest(series)
   return most
 end
 
--- What stands under a step: its hour where it is a third one, or its day.
+-- The label under a step: the hour at every third hour, or the day of the month.
 local function mark(series, step)
   if not step.text then return nil end
   if series.seconds >= 27 * DAY then return string.sub(step.text, 6, 7) end
@@ -79,8 +79,8 @@ local function text_marks(series, width)
   return (string.gsub(table.concat(line), "%s+$", ""))
 end
 
---- Energy flow as text: a line of bars per source and use, its sum behind it. history: the result of energy_history.
---- Options: ascii. Returns the text, or nil, err, "invalid" where there is nothing to draw.
+--- Draws the energy flow as text: a line of bars per source and use, followed by its sum. history: the result of energy_history. options:
+--- ascii. Returns nil, err, "invalid" when there is nothing to draw.
 function M.text(history, options)
   local whole, problem = energy_series.read(history)
   if not whole then return errors.failure("invalid", problem) end
@@ -177,7 +177,7 @@ local function draw_scale(out, f)
   end
 end
 
--- One band for neighbouring steps, named where the name fits.
+-- Draws one band across neighbouring steps without data, with a label where the label fits.
 local function draw_gaps(out, series, f)
   local first
   for i = 1, #series.steps + 1 do
@@ -218,8 +218,8 @@ local function draw_legend(out, series, y, width)
   end
 end
 
---- The same as an SVG picture: sources above the line, uses below it, in kWh per step; grey where not all data arrived.
---- Options: width in pixels (default 960), title. Returns the text, or nil, err, "invalid" where there is nothing to draw.
+--- Draws the same as SVG: sources above the line, uses below it, in kWh per step; grey where data is missing. options: width in pixels
+--- (960), title. Returns the text, or nil, err, "invalid" when there is nothing to draw.
 function M.svg(history, options)
   local series, problem = energy_series.read(history)
   if not series then return errors.failure("invalid", problem) end

@@ -1,13 +1,13 @@
--- The plan of a night as a picture: hours from left to right, a column as high as the price, charging where it is planned.
+-- Draws the charging plan of a night: hours from left to right, a column per price, and the planned charging.
 
 local core = require "fleet.core"
 local svg = require "fleet.chart.svg"
 
 local M = {}
 
-local WIDTH, LEFT, RIGHT, COLUMNS = 760, 52, 18, 100 -- COLUMNS: the height of the dearest one
-local BAND = 10 -- the height of the stretches below the prices
-local LINE, LETTER, HOUR = 19, 9.3, 46 -- of a title: the height of a line, the width of a letter; of a scale: the width of an hour's text
+local WIDTH, LEFT, RIGHT, COLUMNS = 760, 52, 18, 100 -- COLUMNS: the height of the highest column
+local BAND = 10 -- the height of the bands below the prices
+local LINE, LETTER, HOUR = 19, 9.3, 46 -- LINE: height of a line of the title, LETTER: width of a letter, HOUR: width of an hour's label
 
 local function style(page, ink, faint, colors)
   return table.concat({
@@ -22,7 +22,7 @@ end
 local of_light = { price = "#c3ced4", charge = "#2f8f5b", ready = "#b3362f" }
 local of_dark = { price = "#4a5a62", charge = "#49b97c", ready = "#f07f78" }
 
--- Alone it brings its own page; within one of ours it has the page's.
+-- A picture on its own sets its background; a picture inside one of our pages uses the page's.
 local alone = { light = style("#ffffff", "#1b2a2e", "#5f6f75", of_light), dark = style("#11181b", "#e8eef0", "#93a3a9", of_dark) }
 local within = { light = style("none", "CanvasText", "var(--note)", of_light), dark = style("none", "CanvasText", "var(--note)", of_dark) }
 
@@ -46,7 +46,7 @@ end
 
 -- ---- parts ----
 
--- A piece of a price is cut where a stretch begins or ends, so that it shows what is bought.
+-- Splits a price at the start and end of each planned stretch, so that each piece is bought as a whole or not at all.
 local function pieces(plan, one)
   local cuts = { one.from, one.to }
   for _, slot in ipairs(plan.slots) do
@@ -95,7 +95,7 @@ local function hours_between(span, width)
   return 12
 end
 
--- Whole hours of the clock on the wall, as many as there is room for.
+-- Labels the whole hours of local time, as many as there is room for.
 local function draw_hours(out, plan, zone, f)
   local every = hours_between(plan.to - plan.from, f.width - LEFT - RIGHT)
   for at = math.ceil(plan.from / 900) * 900, plan.to, 900 do
@@ -128,7 +128,7 @@ local function title_of(plan, zone)
   return wanted .. ": charges " .. table.concat(list, ", ") .. (plan.in_car and ", kept in the car" or "")
 end
 
--- The lines that a text has in so many letters, broken at spaces.
+-- Breaks a text at spaces into lines of at most so many letters.
 local function lines_of(text, most)
   local lines = {}
   for word in string.gmatch(text, "%S+") do
@@ -146,8 +146,8 @@ local function frame(plan, width, lines)
   return f
 end
 
---- plan: see lua/fleet/automation/charging/night.lua. zone: of the clock on the wall. options: width in pixels (760); within: it stands
---- in one of our pages, and has its background and its colours of text. Returns SVG.
+--- Draws a plan as SVG. plan: see lua/fleet/automation/charging/night.lua. zone: the time zone of the hours. options: width in pixels
+--- (760); within = true: the picture is part of one of our pages and uses its background and text colours.
 function M.svg(plan, zone, options)
   local width = options and options.width or WIDTH
   local title = title_of(plan, zone)

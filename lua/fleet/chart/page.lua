@@ -1,4 +1,4 @@
--- What our pages for a browser share: one style for light and dark, no foreign address, every text escaped.
+-- What our HTML pages share: one style for light and dark, no external resources, every text escaped.
 
 local svg = require "fleet.chart.svg"
 

@@ -1,4 +1,4 @@
--- The few elements our pictures are made of. Colours are classes, so that one style sheet serves light and dark pages.
+-- The SVG elements of our pictures. Colours are classes, so that one style sheet serves light and dark pages.
 
 local core = require "fleet.core"
 
@@ -6,7 +6,7 @@ local M = {}
 
 local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
 
---- Text as XML takes it; control characters, which no XML text may hold, become spaces.
+--- Escapes text for XML; control characters, which XML forbids, become spaces.
 function M.escape(text)
   return (string.gsub(string.gsub(tostring(text), "[%z\1-\31\127]", " "), "[&<>\"']", escapes))
 end
@@ -23,7 +23,7 @@ function M.rect(x, y, width, height, class, tip)
   return element .. "><title>" .. M.escape(tip) .. "</title></rect>"
 end
 
---- Text; anchor is start, middle or end.
+--- Text; anchor is "start", "middle" or "end".
 function M.text(x, y, class, anchor, text)
   return string.format('<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>', class, number(x), number(y), anchor,
     M.escape(text))
@@ -34,7 +34,7 @@ function M.line(x1, y1, x2, y2, class)
     number(y2))
 end
 
---- The step of a scale that ends at value: 1, 2 or 5 times a power of ten, so that about four lines fit.
+--- The step of a scale from 0 to value: 1, 2 or 5 times a power of ten, which gives about four lines.
 function M.scale_step(value)
   local rough = value / 4
   local power = 10 ^ math.floor(math.log(rough) / math.log(10))
@@ -44,7 +44,7 @@ function M.scale_step(value)
   return 10 * power
 end
 
---- The whole picture. light and dark are style rules; the dark ones hold where the reader prefers dark.
+--- The whole picture. light and dark are style rules; the dark ones apply when the reader prefers dark.
 function M.document(width, height, title, light, dark, elements)
   return table.concat({
     string.format('<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" role="img">',

@@ -1,21 +1,21 @@
--- The command line as words, name=value pairs and --options, in their order.
+-- Splits the command line into words, name=value pairs and --options, in their order.
 
 local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
 
---- An option's name as it is written: "--base-url".
+--- The name of an option as the user types it: "--base-url".
 function M.written(name)
   return "--" .. string.gsub(name, "_", "-")
 end
 
--- "base-url" and "base_url" are one name; names are written with _ everywhere else.
+-- "base-url" and "base_url" are one name; all other code uses the form with _.
 local function option_name(text)
   return (string.gsub(text, "-", "_"))
 end
 
--- "--percent 80": parameters of a call are written without dashes, which only a name that is like no option's can mean.
+-- Raises for an unknown option. "--percent 80" usually means the parameter percent=80, unless the name resembles an option's.
 local function unknown(text, options)
   local names, given = {}, string.match(text, "^[^=]*")
   for name in pairs(options) do names[#names + 1] = M.written(name) end
@@ -38,7 +38,7 @@ local function add(found, option, text)
   end
 end
 
--- Whether an argument is the value of an option that may also be written without one.
+-- Whether the next argument is the value of an option whose value may be left out.
 local function fits(option, text)
   for _, pattern in ipairs(text and option.fits or {}) do
     if string.find(text, pattern) then return true end
@@ -46,7 +46,7 @@ local function fits(option, text)
   return false
 end
 
--- Reads the option at argv[i]; returns the index of the last argument that belongs to it.
+-- Reads the option at argv[i]. Returns the index of the last argument that belongs to it.
 local function read_option(argv, i, options, found)
   local name, text = string.match(argv[i], "^%-%-([^=]+)=(.*)$")
   name = name or string.match(argv[i], "^%-%-(.+)$") or argv[i] == "-h" and "help"
@@ -67,8 +67,8 @@ local function read_option(argv, i, options, found)
   return i
 end
 
---- Splits the command line. options: by name, { name =, type =, repeated =, alone = value without one, fits = patterns of values }. Returns
---- { words = list, pairs = list of { name =, text = }, options = name -> text, or list of texts when repeated }.
+--- Splits the command line. options: by name, { name =, type =, repeated =, alone = value when none is given, fits = patterns of values }.
+--- Returns { words = list, pairs = list of { name =, text = }, options = name -> text, or a list of texts when repeated }.
 function M.split(argv, options)
   local line, i, only_words = { words = {}, pairs = {}, options = {} }, 1, false
   while i <= #argv do

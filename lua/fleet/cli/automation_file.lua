@@ -1,5 +1,5 @@
--- The file of `fleet run`: Lua code that returns function(client) -> an automation or a list of them. It runs with the rights
--- of who runs it, and what it does wrong is the caller's mistake, told with its line.
+-- Loads the file of `fleet run`: Lua code that returns function(client) -> an automation or a list of them. The code runs with the user's
+-- own rights. Its errors are reported as usage errors, with the line in the file.
 
 local usage_error = require "fleet.cli.usage_error"
 
@@ -9,7 +9,7 @@ local function refuse(text)
   usage_error.raise("'run': " .. text, { "run" })
 end
 
--- The line of the file that runs, or nil.
+-- The line of the file that is running, or nil.
 local function line_of(source)
   for level = 2, 60 do
     local info = debug.getinfo(level, "Sl")
@@ -18,14 +18,13 @@ local function line_of(source)
   end
 end
 
--- Where the code that raised is no longer on the stack, as a function that returns a call of another one is not, the line of the function
--- that was called.
+-- The line where the function was defined. Needed when the code that raised has left the stack, as after a tail call.
 local function first_line(fn)
   local line = debug.getinfo(fn, "S").linedefined
   return line > 0 and line or nil
 end
 
--- Calls code of the file. A failure of a call keeps its value; a text gets the line of the file.
+-- Calls code of the file. The err of a failed call is raised as it is; a text gets the line of the file.
 local function call(path, fn, client)
   local function place(raised)
     if type(raised) ~= "string" or string.find(raised, "interrupted!", 1, true) then return { raised = raised } end
@@ -38,7 +37,7 @@ local function call(path, fn, client)
   refuse(string.format("%s%s: %s", path, value.line and ":" .. value.line or "", text))
 end
 
---- The automations of a file, a list. client: what its function gets. Raises a usage error.
+--- Loads the automations of a file as a list. client: the argument of the file's function. Raises a usage error.
 function M.load(path, client)
   local chunk, why = loadfile(path)
   if not chunk then refuse(tostring(why)) end

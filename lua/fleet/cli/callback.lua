@@ -1,13 +1,13 @@
--- Where the browser ends after signing in: a listener on this machine, or an address that a person pastes.
+-- Receives the callback of a sign-in: by a listener on this machine, or as an address that a person pastes.
 --
--- The listener serves what traps of desktop OAuth ask for: loopback addresses only, the exact path, the Host that the
--- browser must have sent, one callback, five minutes, and an answer that holds neither code nor token.
+-- The listener follows the rules for desktop OAuth (RFC 8252): loopback only, the exact path, the expected Host header, one callback, five
+-- minutes, and an answer without code or token.
 
 local unpack = require("fleet.util.compat").unpack
 
 local M = {}
 
-M.patience = 300 -- seconds that a listener waits
+M.patience = 300 -- seconds until the listener gives up
 
 local loopback = { ["127.0.0.1"] = { "127.0.0.1" }, ["[::1]"] = { "::1" }, localhost = { "127.0.0.1", "::1" } }
 
@@ -44,10 +44,10 @@ end
 
 local titles = {
   [true] = { 200, "Signed in", "You may close this window and return to the terminal." },
-  [false] = { 400, "Not signed in", "The terminal tells why. You may close this window." },
+  [false] = { 400, "Not signed in", "The terminal shows why. You may close this window." },
 }
 
--- take(address) returns true or false when the sign-in has ended so, nil when the address was not its own.
+-- take(address) returns true or false when the sign-in has succeeded or failed, and nil when the address belongs to another sign-in.
 local function serve(self, request)
   local status, title = refusal(self.parts, request)
   if status then return answer(request, status, title, "This address serves the end of one sign-in only.") end
@@ -57,7 +57,7 @@ local function serve(self, request)
   self.done = true
 end
 
--- Requests, and lines of the input, wait in line for the loop below: finishing a sign-in makes requests of its own.
+-- Requests and pasted lines are queued for the loop below, because finishing a sign-in makes requests of its own.
 local function open_servers(self, loop)
   local server = require("fleet.util.optional_module").need "server"
   for _, host in ipairs(self.parts.hosts) do
@@ -68,7 +68,7 @@ local function open_servers(self, loop)
   end
 end
 
---- A listener for the redirect address, or nil when there can be none (another machine's address, a port in use).
+--- A listener for the redirect address, or nil when there can be none (address of another machine, port in use).
 function M.listen(loop, redirect_uri, take)
   local self = { parts = M.parts(redirect_uri), redirect_uri = redirect_uri, take = take, servers = {}, waiting = {} }
   if not self.parts or not pcall(open_servers, self, loop) or #self.servers == 0 then return nil end
@@ -77,23 +77,23 @@ end
 
 local longest_line = 8192
 
--- Pasted lines, while the loop turns: they are put into the list. A byte at a time and without a buffer, so that the
--- descriptor says truly whether there is more, and half a line holds up nothing.
+-- Appends pasted lines to the list while the loop runs. Reads one byte at a time and without a buffer, so that polling the descriptor shows
+-- whether more input waits, and half a line blocks nothing.
 local function watch_input(environment, loop, lines)
   environment.stdin:setvbuf("no")
-  local watch, held = nil, {}
+  local watch, typed = nil, {}
   local function stop()
     if watch then watch:close() end
     watch = nil
   end
   watch = loop:watch(0, "r", function()
     local byte = environment.stdin:read(1)
-    if byte and byte ~= "\n" and #held < longest_line then
-      held[#held + 1] = byte
+    if byte and byte ~= "\n" and #typed < longest_line then
+      typed[#typed + 1] = byte
       return
     end
-    if held[1] then lines[#lines + 1] = table.concat(held) end
-    held = {}
+    if typed[1] then lines[#lines + 1] = table.concat(typed) end
+    typed = {}
     if not byte then stop() end
   end)
   return stop, watch ~= nil
@@ -114,7 +114,7 @@ local function tick_until(loop, finished, seconds)
   end
 end
 
--- Until the callback came by either way. A file or /dev/null cannot be watched: it is read at once.
+-- Waits until the callback comes by either way. A file or /dev/null cannot be polled: it is read at once.
 local function wait_both(environment, loop, listener, on_line)
   local lines = {}
   local stop, watched = watch_input(environment, loop, lines)
@@ -128,7 +128,7 @@ local function wait_both(environment, loop, listener, on_line)
   for _, server in ipairs(listener.servers) do server:close() end
 end
 
---- Waits for the callback. take(address) is called with every address that comes, see serve. Returns whether it came.
+--- Waits for the callback. take(address) is called with every address that comes, see serve. Returns whether the callback came.
 function M.wait(environment, loop, listener, take)
   local ended = false
   local function on_line(line)

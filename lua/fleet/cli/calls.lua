@@ -1,8 +1,8 @@
--- How a row reads as a call: the words that the reference, the editor types and the help of the command line share.
+-- A row as a call in Lua: the texts that the reference, the editor types and the help of the command line share.
 
 local M = {}
 
--- The handles in the order of a manual, with the expression that reaches one.
+-- The handles in the order of the manual, with the expression that makes one.
 M.handles = {
   { name = "client", receiver = "client", title = "Client" },
   { name = "vehicle", receiver = "car", title = "Vehicle" },
@@ -12,7 +12,7 @@ M.handles = {
   { name = "charging", receiver = "client.charging", title = "Charging records" },
 }
 
---- The positional arguments of a row, then the parameters of its table: two lists of parameters.
+--- The positional arguments of a row, and the parameters of its table: two lists of parameters.
 function M.arguments(row)
   local path, params = {}, {}
   for _, param in ipairs(row.params) do

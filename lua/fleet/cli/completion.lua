@@ -1,4 +1,4 @@
--- What the Tab key offers: the words that help shows, by what is on the command line already.
+-- What the Tab key offers after the words that are already on the command line.
 
 local argv = require "fleet.cli.argv"
 local options = require "fleet.cli.options"
@@ -6,7 +6,7 @@ local row_verb = require "fleet.cli.row_verb"
 
 local M = {}
 
--- The verbs are read when a script is written: the verb that writes it is one of them.
+-- Required late: the verb that writes the completion script is one of the verbs.
 local function verbs()
   return require "fleet.cli.verbs"
 end
@@ -18,7 +18,7 @@ local function sorted(set)
   return list
 end
 
--- Words, and what may stand behind their "=".
+-- Adds a word, and the choices after its "=".
 local function add(found, word, param)
   found.words[word] = true
   for _, choice in ipairs(param.choices or {}) do
@@ -30,7 +30,7 @@ local function add_options(found, list)
   for _, option in ipairs(list) do add(found, argv.written(option.name), option) end
 end
 
---- What many verbs share: "own", the options of every verb, and "client", those and the options of the client.
+--- What many verbs share: "own", the options of every verb; "client", those and the options of the client.
 function M.shared()
   local own, client = { words = {}, choices = {} }, { words = {}, choices = {} }
   add_options(own, options.own)
@@ -42,14 +42,14 @@ function M.shared()
   }
 end
 
--- Whether a vehicle may stand behind a verb.
+-- Whether a vehicle may follow a verb.
 local function takes_vehicle(verb)
   if verb.row then return verb.row.handle == "vehicle" end
   return string.find(verb.usage or "", "VIN", 1, true) ~= nil
 end
 
---- What follows a verb besides what it shares: { words = list, choices = list of "name=choice", shared = "own" or "client",
---- names = whether the names of vehicles do }.
+--- What may follow a verb besides the shared words: { words = list, choices = list of "name=choice", shared = "own" or "client", names =
+--- whether vehicle names are offered }.
 function M.after(verb)
   local found = { words = {}, choices = {} }
   add_options(found, verb.takes or {})
@@ -80,8 +80,8 @@ function M.beginnings()
   return sorted(first), groups
 end
 
---- Every place with what is offered there, as { pattern =, words =, choices =, shared =, names = }. A pattern is matched against
---- "N WORD WORD": how many words stand before the one that is typed ("fleet" is one), and the two after "fleet"; * is any text.
+--- Every position with what is offered there: { pattern =, words =, choices =, shared =, names = }. The pattern is matched against "N WORD
+--- WORD": the number of words before the one that is typed ("fleet" included), and the two words after "fleet"; * matches any text.
 function M.places()
   local first, groups = M.beginnings()
   local places = { { pattern = { "1 ", "*" }, words = first, choices = {} } }

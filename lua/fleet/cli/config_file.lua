@@ -1,11 +1,11 @@
--- Writing the configuration file: the options of fleet.new as JSON, readable by its owner only, whole or not at all.
+-- Writes the configuration file: the options of fleet.new as JSON, readable by its owner only, and replaced atomically.
 
 local core = require "fleet.core"
 local atomic_file = require "fleet.util.atomic_file"
 
 local M = {}
 
--- One member per line, in order: people read and mend it.
+-- One member per line, in order, because people read and edit the file.
 local function text_of(members)
   local names, lines = {}, {}
   for name in pairs(members) do names[#names + 1] = name end
@@ -16,7 +16,7 @@ local function text_of(members)
   return "{\n" .. table.concat(lines, ",\n") .. "\n}\n"
 end
 
---- Writes the members to path. Returns "written", or "kept" when the file says the same already; nil, err, "store".
+--- Writes the members to path. Returns "written", or "kept" when the file has the same content; or nil, err, "store".
 function M.save(path, members)
   local text = text_of(members)
   local before, facts = core.file_read(path, 1e6)

@@ -1,4 +1,4 @@
--- What the command uses from outside: streams, variables, terminal, and how a client is made. Specs bring their own.
+-- What the command uses of its process: streams, variables, terminal, and how a client is made. Specs replace parts of it.
 
 local tables = require "fleet.util.tables"
 
@@ -9,7 +9,7 @@ local function is_terminal(descriptor)
   return status == true or status == 0 -- Lua 5.1 returns the number
 end
 
--- The width of the terminal in columns, or nil when the output is no terminal.
+-- The width of the terminal in columns, or nil when the output is not a terminal.
 local function terminal_columns()
   if not is_terminal(1) then return nil end
   local pipe = io.popen("stty size 2>/dev/null </dev/tty")
@@ -18,7 +18,7 @@ local function terminal_columns()
   return tonumber(size and string.match(size, "^%d+ (%d+)$"))
 end
 
--- The shell switches the echo off and, whatever ends it, on again; the answer comes through a pipe.
+-- The shell switches the echo off, and on again on every exit; the answer comes through a pipe.
 local ask_script = [[
 [ -t 0 ] || exit 1
 old=$(stty -g) || exit 1
@@ -31,7 +31,7 @@ printf '\n' >&2
 printf '%s' "$answer"
 ]]
 
--- Asks at the terminal without echo; nil when there is none. label: a name of ours, letters and _ only.
+-- Asks at the terminal without echo; nil when there is no terminal. label: one of our names, letters and _ only.
 local function ask(label)
   local pipe = io.popen("label='" .. string.gsub(label, "[^%w_%- ]", "") .. "'\n" .. ask_script, "r")
   local answer = pipe and pipe:read("*a")
@@ -39,8 +39,8 @@ local function ask(label)
   return answer ~= "" and answer or nil
 end
 
---- The environment of this process, with what given replaces: getenv, stdin, stdout, stderr, terminal(descriptor), columns() of the
---- terminal, ask(label) without echo, line(label) with it, new(options). colours(): whether output may be coloured.
+--- The environment of this process. given replaces parts: getenv, stdin, stdout, stderr, terminal(descriptor), columns() of the terminal,
+--- ask(label) without echo, line(label) with echo, new(options). colours() says whether output may be coloured.
 function M.new(given)
   local environment = {
     getenv = os.getenv, stdin = io.stdin,

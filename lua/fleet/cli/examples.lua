@@ -1,11 +1,11 @@
--- The sample call of a row as a command line. The row states it as Lua; here it is written the way a person types it.
+-- The sample call of a row as a command line. The row has it as Lua; here it is converted to what a person types.
 
 local core = require "fleet.core"
 local row_words = require "fleet.cli.row_words"
 
 local M = {}
 
--- The verbs that are no row, by name.
+-- The samples of verbs that are not rows, by name.
 local of_verbs = {
   status = "status", help = "help set_charge_limit", explain = "explain key_not_paired", version = "version --verbose",
   endpoints = "endpoints --json", commands = "commands", setup = "setup", login = "login", ["token.info"] = "token info",
@@ -29,14 +29,14 @@ local of_verbs = {
   mqtt = "mqtt --broker mqtt://localhost", proxy = "proxy", completion = "completion zsh",
 }
 
---- The sample command line of a verb that is no row.
+--- The sample command line of a verb that is not a row.
 function M.of_verb(verb)
   return "fleet " .. of_verbs[verb.name]
 end
 
 M.vin, M.site = "5YJ3E1EA7KF000001", "1234567890"
 
--- The example's arguments: the text is ours, from the row.
+-- The arguments of the sample call. Running its text is safe: it comes from our own tables.
 local function arguments_of(row)
   return { assert(load("return " .. row.example, "=" .. row.name, "t", {}))() }
 end
@@ -92,7 +92,7 @@ function M.words(row)
   return words
 end
 
--- A word as a shell takes it.
+-- A word, quoted for a shell.
 local function quoted(word)
   if string.match(word, "^[%w_@%%+=:,./-]+$") then return word end
   return "'" .. string.gsub(word, "'", "'\\''") .. "'"
@@ -100,7 +100,7 @@ end
 
 local longest_json = 60
 
--- A long value as a person gives it: in a file.
+-- A long value is shown as a file, as a person would pass it.
 local function in_file(word)
   local name, json = string.match(word, "^([%w_]*)=?(%b{})$")
   if not json or #json <= longest_json then return word end

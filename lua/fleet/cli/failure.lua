@@ -1,4 +1,4 @@
--- How the command says that something went wrong, and with which status it ends.
+-- How the command reports a failure, and the exit status.
 
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
@@ -8,7 +8,7 @@ local clean = require("fleet.cli.show").clean
 
 local M = {}
 
---- Statuses beside those of the error kinds.
+--- The statuses besides those of the error kinds.
 M.statuses = {
   { status = 0, name = "done", doc = "Done; also when the wanted state held already (changed = false)." },
   { status = 1, name = "internal", doc = "A fault of this program." },
@@ -40,7 +40,7 @@ end
 
 local of_application = { vehicle_specs = true, vehicle_pricing_info = true }
 
--- What to type next, by kind: err and what is known of the command line.
+-- What to type next, by kind. Arguments: err and what is known of the command line.
 local hints = {
   auth = function(_, context)
     local given = context.given or {}
@@ -74,7 +74,8 @@ function M.exit(kind)
   return exits[kind]
 end
 
--- What happened as { kind, message, … } and a status. A mistake points to the help of its verb, and where there is none to the first page.
+-- Returns { kind, message, … } and a status. A usage error points to the help of its verb, or to the first page of help when the verb is
+-- unknown.
 local function describe(raised, verb)
   if usage_error.is(raised) then return { kind = "usage", message = raised.message, help = raised.help or { verb } }, 2 end
   if type(raised) == "table" and raised.kind then return raised, exits[raised.kind] or 1 end
@@ -119,10 +120,9 @@ local function write_text(environment, err, context)
   if #lines > 0 then out:write(table.concat(lines, "\n"), "\n") end
 end
 
---- Reports a failure: an err of a call, or whatever was raised. Returns the status to end with.
---- context: json, name (of the verb, as it is written), row (of the verb, if it has one), takes_wake (it knows --wake),
---- explains_itself (its kinds are not those of a call), and given (the options of
---- the client, once it is made).
+--- Reports a failure: the err of a call, or a raised value. Returns the exit status. context: json, name (of the verb, as typed), row (of
+--- the verb, if it has one), takes_wake (the verb has --wake), explains_itself (its error kinds differ from those of a call),
+--- and given (the options of the client, once it is made).
 function M.report(environment, raised, context)
   local err, status = describe(raised, context.name)
   if context.json then write_json(environment.stdout, err) else write_text(environment, err, context) end

@@ -1,4 +1,4 @@
--- Help, made from the verbs: what a verb takes, in which units and ranges, what it costs, who may call it.
+-- Help, made from the verbs: parameters with units and ranges, price, and required scope.
 
 local core = require "fleet.core"
 local unpack = require("fleet.util.compat").unpack
@@ -20,7 +20,7 @@ local spoken = verbs.spoken
 
 -- ---- lines ----
 
--- Columns: a letter of several bytes is one.
+-- The width in columns: a letter of several bytes is one column.
 local function width(text)
   local _, count = string.gsub(text, "[^\128-\191]", "")
   return count
@@ -30,7 +30,7 @@ local function padded(text, columns)
   return text .. string.rep(" ", columns - width(text))
 end
 
--- Text in lines of the page, each behind the indent.
+-- Wraps text to the width of the page, each line indented.
 local function wrapped(text, indent)
   local lines, line = {}, ""
   for word in string.gmatch(text, "%S+") do
@@ -45,7 +45,7 @@ local function wrapped(text, indent)
   return table.concat(lines, "\n")
 end
 
--- Pairs of term and text, the texts aligned.
+-- Pairs of term and text, with the texts aligned.
 local function aligned(pairs_of, widest)
   local columns, lines = 0, {}
   for _, pair in ipairs(pairs_of) do columns = math.max(columns, math.min(width(pair[1]), widest or 28)) end
@@ -66,7 +66,7 @@ local function section(title, pairs_of, widest)
   return title .. "\n" .. aligned(pairs_of, widest)
 end
 
--- Parts with an empty line between them.
+-- Joins parts with an empty line between them.
 local function page(...)
   local parts = {}
   for i = 1, select("#", ...) do
@@ -127,7 +127,7 @@ local function joined(...)
   return table.concat(parts, "; ")
 end
 
--- Whether a parameter must be given, or what is taken when it is not.
+-- Whether a parameter is required, or what its default is.
 local function need_text(param)
   if param.required then return "required" end
   if param.now then return "default now" end
@@ -251,7 +251,7 @@ end
 
 -- ---- the other pages ----
 
--- The lines of a verb's details; what does not fit is wrapped.
+-- The lines of a verb's details, wrapped where they are too long.
 local function details_of(verb)
   local text, lines = verb.details, {}
   if type(text) == "function" then text = text() end
@@ -284,7 +284,7 @@ local function group_of_rows(title, handles, commands)
   return title .. "\n" .. string.gsub(wrapped(table.concat(names, ", "), "  "), "\31", " ")
 end
 
--- The verbs of each task with the first sentence of what they do.
+-- The verbs of each task with the first sentence of their description.
 local function task_sections(parts)
   local of_task
   for i, verb in ipairs(verbs.list) do
@@ -298,7 +298,7 @@ local function task_sections(parts)
   end
 end
 
--- What most people need: one screen.
+-- The verbs that most people need: one screen.
 local first_verbs = {
   { "setup", "connects your account and your cars, step by step" },
   { "sim --env", "starts a simulator for this shell: try everything without a car" },
@@ -350,7 +350,7 @@ local function statuses_page()
   return page(section("Exit statuses", pairs_of))
 end
 
--- The verbs that begin with one word.
+-- The page of a group: the verbs that begin with the same word.
 local function group_page(names)
   local pairs_of = {}
   for i, name in ipairs(names) do
@@ -366,14 +366,14 @@ local function fit(columns)
   page_width = math.max(narrowest_page, math.min(columns or widest_page, widest_page))
 end
 
---- The help of a verb, or one screen about the command when verb is nil. columns: of the terminal; 100 when left out.
+--- The help of a verb; without a verb, one screen about the command. columns: of the terminal, 100 by default.
 function M.text(verb, columns)
   fit(columns)
   if not verb then return short_page() end
   return verb.row and row_page(verb.row) or verb_page(verb)
 end
 
---- The help for words: none, a topic, a group of verbs, or a verb. columns: of the terminal; 100 when left out.
+--- The help for words: none, a topic, a group of verbs, or a verb. columns: of the terminal, 100 by default.
 function M.page(given, columns)
   fit(columns)
   if not given[1] then return short_page() end

@@ -1,11 +1,11 @@
--- `@file` and `-`: values that do not stand on the command line itself; and results that go to a file.
+-- Values from `@file` and `-` in place of the command line, and results that are written to a file.
 
 local errors = require "fleet.util.errors"
 local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
 
--- What a file holds. label: the name of the value before the message, or nil.
+-- The content of a file. label: the name of the value, put before the message, or nil.
 local function content_of(path, label)
   local prefix = label and string.format("'%s': ", label) or ""
   local file, why = io.open(path, "rb")
@@ -17,7 +17,7 @@ local function content_of(path, label)
   return content
 end
 
---- The bytes that `@file` or `-` (standard input) means, or nil when the text is neither.
+--- The bytes of `@file` or `-` (standard input), or nil when the text is neither.
 function M.bytes(environment, label, text)
   if text == "-" then
     if environment.stdin_taken then usage_error.raise(string.format("'%s': standard input is taken already", label)) end
@@ -34,7 +34,7 @@ function M.read_file(environment, word)
   return content_of((string.gsub(word, "^@", "")))
 end
 
---- The same as text: without the line end that editors and `echo` leave.
+--- The same as text, without the line end that editors and `echo` add.
 function M.read(environment, label, text)
   local content = M.bytes(environment, label, text)
   return content and (string.gsub(content, "\r?\n$", ""))

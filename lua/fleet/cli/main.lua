@@ -1,6 +1,6 @@
--- The command `fleet`: finds the verb, runs it, prints its result, and ends with a status that says what happened.
+-- The command `fleet`: finds the verb, runs it, prints its result, and exits with a status.
 --
--- Verbs are rows of the service or rows of fleet.cli.verbs; this file knows none of them.
+-- Verbs are rows of the service or rows of fleet.cli.verbs; this file has no code for a particular verb.
 
 local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
@@ -14,8 +14,8 @@ local M = {}
 
 -- ---- what a verb gets ----
 
--- Calls are logged with --verbose; what is not a call (tokens that could not be saved, an unsafe store) always, but for what the failure
--- of this command says itself.
+-- Calls are logged with --verbose only. Other messages (tokens that could not be saved, an unsafe store) are always logged, except those
+-- that the failure of this command reports itself.
 local function log_to(environment, verbose)
   return function(event)
     if not verbose and (event.method or not event.message or event.name == "sign_in_needed") then return end
@@ -29,7 +29,7 @@ local function log_to(environment, verbose)
   end
 end
 
--- Progress is one line of a terminal, which is cleared at the end.
+-- Progress is one line of a terminal; it is cleared at the end.
 local function progress_on(environment)
   local terminal
   return function(text)
@@ -40,7 +40,7 @@ local function progress_on(environment)
   end
 end
 
--- The core names a file by its last part; a person has several.
+-- The core names a file by its last part. A person may have several files of that name, so the whole path is shown.
 local function with_whole_path(err, path)
   local last = type(path) == "string" and string.match(path, "[^/]+$")
   local from, to = string.find(err.message or "", "'" .. (last or "/") .. "'", 1, true)
@@ -51,12 +51,12 @@ end
 local context_mt = {}
 context_mt.__index = context_mt
 
---- What tells calls where they are asked for, and anything else always.
+--- The log of this command: calls only with --verbose, other messages always.
 function context_mt:log()
   return log_to(self.environment, self.options.verbose ~= nil)
 end
 
---- The client of this command, made when it is first needed: of the given options, else of those of the command line.
+--- The client of this command, made at first use: from the given options, else from those of the command line.
 function context_mt:client(given)
   if not self.made then
     given = given or options.for_client(self.environment, self.options)
@@ -72,7 +72,7 @@ end
 
 local SILENCE = 2 -- seconds
 
---- Calls a function as `check` does; when that takes more than a moment, a terminal shows the text and the seconds.
+--- Calls a function like `check` does. When that takes longer than SILENCE, a terminal shows the text and the seconds.
 function context_mt:waiting(text, fn, ...)
   local fleet = require "fleet"
   local started = fleet.loop.clock()
@@ -92,7 +92,7 @@ function context_mt:waiting(text, fn, ...)
   return pass(pcall(self.check, self, fn, ...))
 end
 
---- Calls a function whose raised texts are the caller's mistakes.
+--- Calls a function whose raised texts are usage errors.
 function context_mt:check(fn, ...)
   local function pass(ok, first, ...)
     if ok then return first, ... end
@@ -105,7 +105,7 @@ end
 
 -- ---- one command ----
 
--- Members that are lists also when they are empty, which a table does not show.
+-- Members that are always lists: an empty Lua table does not show whether it is a list.
 local list_names = "value problems warnings normalisations not_granted"
 
 local function print_result(context, verb, value)
@@ -154,14 +154,13 @@ local function end_well(context, status)
   return 1
 end
 
--- A mistake or an err keeps its value; anything else is a fault of ours, reported with its place.
+-- A usage error or an err is passed on as it is; any other value is a bug in fleet, reported with its traceback.
 local function with_place(raised)
   if type(raised) ~= "string" or string.find(raised, "interrupted!", 1, true) then return raised end
   return debug.traceback(raised, 2)
 end
 
---- Runs one command line. arguments: list of arguments; given: what replaces parts of the environment: fleet.cli.environment.
---- Returns the exit status.
+--- Runs one command line and returns the exit status. arguments: list of arguments; given: replaces parts of fleet.cli.environment.
 function M.main(arguments, given)
   local environment = require("fleet.cli.environment").new(given)
   local context = setmetatable({

@@ -1,4 +1,4 @@
--- The names of vehicles for the Tab key: the last `fleet vehicles` leaves them in a file, which the shell reads.
+-- The names of vehicles for the Tab key: `fleet vehicles` writes them to a file, and the shell reads it.
 
 local core = require "fleet.core"
 local atomic_file = require "fleet.util.atomic_file"
@@ -7,8 +7,8 @@ local M = {}
 
 local end_of_vin = 6
 
--- What a shell takes as one word with nothing special in it: the name, else the end of the VIN.
-local function word_of(record)
+-- A name that needs no quoting in a shell: the vehicle's name, else the end of its VIN.
+local function shell_name(record)
   local name = record.display_name
   if type(name) == "string" and string.find(name, "^[%w_][%w_.-]*$") then return name end
   return core.is_vin(record.vin) and string.sub(record.vin, -end_of_vin) or nil
@@ -20,10 +20,10 @@ local function path_in(environment)
   return home and string.sub(home, 1, 1) == "/" and home .. "/.cache/fleet" or nil
 end
 
---- Leaves the names of vehicles where the Tab key finds them. It is a convenience: what cannot be written is left.
+--- Writes the names of vehicles for the Tab key. They are a convenience: write errors are ignored.
 function M.remember(environment, records)
   local directory, words = path_in(environment), {}
-  for _, record in ipairs(records) do words[#words + 1] = type(record) == "table" and word_of(record) or nil end
+  for _, record in ipairs(records) do words[#words + 1] = type(record) == "table" and shell_name(record) or nil end
   if not directory or not core.directory_make(directory) then return end
   atomic_file.write(directory .. "/names", table.concat(words, "\n") .. "\n")
 end

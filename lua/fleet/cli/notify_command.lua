@@ -1,4 +1,5 @@
--- A shell command for each notification of `fleet run`: what it is about stands in the environment of the command, never in its text.
+-- Builds the shell command for each notification of `fleet run`. The event is passed in environment variables, never in the command's text,
+-- so that no text of the service is run as shell code.
 
 local M = {}
 
@@ -10,7 +11,7 @@ local function quote(text)
   return "'" .. string.gsub(tostring(text), "'", "'\\''") .. "'"
 end
 
---- The line for /bin/sh. It does not wait for the command.
+--- The line for /bin/sh. It starts the command in the background.
 function M.line(command, event)
   local parts = {}
   for name, member in pairs(names) do parts[#parts + 1] = name .. "=" .. quote((string.gsub(tostring(event[member]), "%c", " "))) end

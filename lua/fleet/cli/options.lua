@@ -1,4 +1,4 @@
--- The options of the command line, and where a client's options come from: flag, environment, configuration file, default.
+-- The options of the command line, and the sources of a client's options: flag, environment, configuration file, default.
 
 local core = require "fleet.core"
 local tables = require "fleet.util.tables"
@@ -8,13 +8,13 @@ local argv = require "fleet.cli.argv"
 
 local M = {}
 
---- What every verb takes.
+--- The options that every verb takes.
 M.own = {
   { name = "json", type = "boolean", doc = "print the result, or the failure, as one JSON value" },
   { name = "wide", type = "boolean", doc = "show all members of the records of a list" },
   { name = "help", type = "boolean", doc = "explain the verb; -h does too" },
   { name = "version", type = "boolean", doc = "print the version" },
-  { name = "verbose", type = "boolean", doc = "tell every request on standard error, without secrets" },
+  { name = "verbose", type = "boolean", doc = "log every request to standard error, without secrets" },
   {
     name = "config", type = "string",
     doc = "configuration file; left out, $XDG_CONFIG_HOME/fleet/config.json, which may be absent",
@@ -33,7 +33,7 @@ end
 M.client = for_command_line(core.options())
 M.call = for_command_line(core.call_options())
 
---- The options of a call that mean something for a row.
+--- The options of a call that apply to a row.
 function M.of_row(row)
   local concern, list = tables.set(core.row_options(core.row(row.name))), {}
   for _, option in ipairs(M.call) do
@@ -42,10 +42,10 @@ function M.of_row(row)
   return list
 end
 
---- Those that make a vehicle's verb one for many vehicles.
+--- The options that run a vehicle's verb for many vehicles.
 M.bulk = require("fleet.cli.bulk.options").list
 
---- Those of many vehicles, where the row is a vehicle's.
+--- Those of many vehicles, when the row belongs to a vehicle.
 function M.bulk_of_row(row)
   return row.handle == "vehicle" and M.bulk or {}
 end
@@ -59,7 +59,7 @@ function M.by_name(...)
   return found
 end
 
---- Refuses options that the verb does not take. allowed: by name.
+--- Rejects options that the verb does not take. allowed: by name.
 function M.check(given, allowed, verb)
   for name in pairs(given) do
     if not allowed[name] then
@@ -68,7 +68,7 @@ function M.check(given, allowed, verb)
   end
 end
 
---- The values of the options that stand in the list and on the command line.
+--- The values of those options in the list that the command line gives.
 function M.given(environment, list, texts)
   local found = {}
   for _, option in ipairs(list) do
@@ -104,7 +104,7 @@ function M.config_path(environment)
   return place and place .. "/config.json"
 end
 
--- The file is data written by a person or by `fleet setup`; what stands in it is checked with all other options.
+-- Reads the configuration file, which a person or `fleet setup` wrote. Its values are checked together with all other options.
 local function from_file(environment, named, must_exist)
   local path = named or M.config_path(environment)
   if not path then return {} end
@@ -115,19 +115,19 @@ local function from_file(environment, named, must_exist)
   return found
 end
 
--- A command line is a new process each time: what it learns must outlast it. A caller who brings the token along manages
--- tokens alone, and needs no store.
+-- The default store is on disk, because each command line is a new process and must keep its tokens and sessions. A caller who passes the
+-- token manages tokens alone and needs no store.
 local function default_store(environment, found)
   if found.store or found.token then return found.store end
   return directory(environment, "XDG_STATE_HOME", "/.local/state")
 end
 
---- Where the command keeps what outlasts it; nil without a home directory.
+--- The directory of the command's state; nil without a home directory.
 function M.state_directory(environment)
   return directory(environment, "XDG_STATE_HOME", "/.local/state")
 end
 
---- The options of fleet.new. texts: the options of the command line by name; writes_config: a named file may be absent.
+--- The options of fleet.new. texts: the options of the command line by name; writes_config = true: the named file need not exist.
 function M.for_client(environment, texts, writes_config)
   local found = from_file(environment, texts.config, texts.config and not writes_config)
   for _, more in ipairs { from_environment(environment), M.given(environment, M.client, texts) } do tables.add(found, more) end

@@ -1,13 +1,13 @@
--- Whether the application's key is on a vehicle, for `pair`, `setup` and `doctor`.
+-- Checks whether the application's key is on a vehicle, for `pair`, `setup` and `doctor`.
 
 local errors = require "fleet.util.errors"
 local paired = require("fleet.registration.pairing").paired
 
 local M = {}
 
-local first_pause, longest_pause = 3, 20 -- seconds between looks
+local first_pause, longest_pause = 3, 20 -- seconds between checks
 
--- "paired", "unpaired", or nil, err, kind where the service says neither.
+-- Returns "paired" or "unpaired", or nil, err, kind when the service does not say.
 local function look(context, client, vin)
   local status, err, kind = context:check(client.fleet_status, client, { vin })
   if err then return nil, err, kind end
@@ -35,7 +35,7 @@ local function until_paired(context, client, vin, seconds)
   end
 end
 
---- Waits until the key is on the vehicle. Returns true, or nil, err, kind: `timeout` after so many seconds.
+--- Waits until the key is on the vehicle. Returns true, or nil, err, kind; kind is `timeout` after so many seconds.
 function M.wait(context, client, vin, seconds)
   local done, err, kind = until_paired(context, client, vin, seconds)
   context.progress()

@@ -1,5 +1,6 @@
--- The answers that `fleet setup` needs: from an option, the environment or the configuration file, else asked at the terminal.
--- Without a terminal, or with --yes, a question that has a default takes it, and one without is a mistake that names its option.
+-- The answers that `fleet setup` needs: from an option, the environment or the configuration file, else from a question at the terminal.
+-- Without a terminal, or with --yes, the default is the answer. A question without a default then raises a usage error that names the
+-- option.
 
 local usage_error = require "fleet.cli.usage_error"
 local secrets = require "fleet.cli.secrets"
@@ -14,7 +15,7 @@ local function shown(question)
   return question.label .. (note and " (" .. note .. ")" or "") .. (fallback and " [" .. fallback .. "]" or "")
 end
 
--- The answer, or nil and what is wrong with it.
+-- Returns the answer, or nil and what is wrong with it.
 local function read(question, text)
   text = string.match(text, "^%s*(.-)%s*$")
   if text == "" then return question.fallback, question.fallback == nil and not question.optional and "an answer is needed" or nil end
@@ -45,8 +46,8 @@ local function ask(environment, question)
   missing(question)
 end
 
---- The answer to a question, which is { name =, label =, environment =, fallback =, choices =, check = function(text) → a
---- problem or nil, secret =, optional = }. known: what is known already, or nil. asking: whether a person may be asked.
+--- Returns the answer to a question: { name =, label =, environment =, fallback =, choices =, check = function(text) → a problem or nil,
+--- secret =, optional = }. known: a value that is known already, or nil. asking: whether a person may be asked.
 function M.answer(environment, question, known, asking)
   if known ~= nil then
     local problem = question.check and type(known) == "string" and question.check(known)

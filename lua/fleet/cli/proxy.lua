@@ -1,5 +1,5 @@
--- What the verb `proxy` needs beyond the common options: the options of fleet.proxy from words and files, the audit's file,
--- and clients that are made anew at each hang-up.
+-- What the verb `proxy` needs besides its options: the options of fleet.proxy from words and files, the audit file, and clients that are
+-- made anew at each SIGHUP.
 
 local core = require "fleet.core"
 local options = require "fleet.cli.options"
@@ -10,17 +10,17 @@ local M = {}
 
 local largest_file = 1048576
 
--- ---- the collector of this process ----
+-- ---- the garbage collector of this process ----
 
--- The interpreter of Lua 5.4 begins in generational mode, which takes whatever outlives two short collections for old: here those
--- are the commands under way, and every few hundred of them all of the memory is collected in one go, while everybody waits. In
--- small steps instead; other versions of Lua know no other way.
+-- The interpreter of Lua 5.4 starts in generational mode. It treats objects that survive two short collections as old: here those are the
+-- commands in flight. Every few hundred commands it then collects the whole memory at once, and all callers wait. Incremental mode avoids
+-- that; other versions of Lua have no other mode.
 function M.collect_in_steps()
   local pause, speed = 200, 8
   return (pcall(collectgarbage, "incremental", pause, speed))
 end
 
--- ---- where ----
+-- ---- addresses ----
 
 local function default_socket(environment)
   local directory = environment.getenv("XDG_RUNTIME_DIR")
@@ -53,11 +53,11 @@ local function read_callers(path)
   return callers
 end
 
--- Bytes of a line that goes to the file in one write, so that several processes may write there.
+-- Bytes of an audit line. A line is written in one call, so that several processes can append to the file.
 local longest_line = 8192
 
---- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen().
---- write returns true, or nil and why; the first failure after a success is reported on standard error.
+--- Where audit lines go: a file that is opened again at each call of reopen, or standard error. Returns write(entry), reopen(). write
+--- returns true, or nil and why; the first failure after a success is reported on standard error.
 function M.audit(environment, path)
   local file, failing
   local function reopen()
@@ -84,11 +84,11 @@ end
 
 -- ---- clients ----
 
--- One per account, on one store: the first account is that of the command line.
+-- One client per account, on one store: the first account is that of the command line.
 local function open_clients(context, given, names)
   local function open(settings)
     local made, err, kind = context:check(context.environment.new, settings)
-    if made then core.context(made).logs_attempts = context.options.verbose ~= nil end -- else its log leaves them out
+    if made then core.context(made).logs_attempts = context.options.verbose ~= nil end -- without --verbose its log leaves out attempts
     return made, err, kind
   end
   local client, err, kind = open(tables.copy(given))
@@ -101,8 +101,8 @@ local function open_clients(context, given, names)
   return client, accounts
 end
 
---- The options of fleet.proxy.new, with clients that are made for it, from the line and the files as they are now. kept: { audit =,
---- metrics = } that outlast a reload. Returns them, or nil, err, kind.
+--- The options of fleet.proxy.new, with new clients, from the command line and the files as they are now. kept: { audit =, metrics = },
+--- which are reused across reloads. Returns nil, err, kind on failure.
 function M.options(context, given, kept)
   local environment = context.environment
   local settings = options.for_client(environment, context.options)

@@ -1,5 +1,5 @@
--- Clients of the vendor's regions, for what is done in each of them: registration. They keep nothing: their tokens are
--- the application's own, made anew when needed.
+-- Clients for each of the vendor's regions, used for registration. They store nothing: they request the application's own token when they
+-- need it.
 
 local core = require "fleet.core"
 
@@ -8,7 +8,7 @@ local M = {}
 local kept = { "client_id", "client_secret", "domain", "ca_file", "proxy", "user_agent", "timeout", "connect_timeout", "vendor",
   "insecure_http" }
 
---- A client of one region. given: options of fleet.new; name: a region, or nil for the addresses that given names.
+--- A client of one region. given: options of fleet.new; name: a region, or nil for the addresses in given.
 function M.client(context, given, name)
   local own = { region = name, log = given.log }
   for _, option in ipairs(kept) do own[option] = given[option] end
@@ -18,7 +18,7 @@ function M.client(context, given, name)
   return context:check(context.environment.new, own)
 end
 
---- Checks names of regions against the vendor's. Returns nil, or a sentence.
+--- Checks names of regions against the vendor's. Returns nil, or a sentence that says which name is unknown.
 function M.unknown(names)
   local known, list = {}, {}
   for _, row in ipairs(core.vendors()[1].regions) do

@@ -1,6 +1,6 @@
--- What causes each kind of error, and what to do: shown by `fleet explain` and on the manual's page. What the rows
--- say (reasons, faults) is not repeated here. Each entry is { cause, cure, shell = the cure in words of the command line, where the
--- other one is for programs }; shell = false leaves the entry to programs.
+-- Causes and cures of each kind of error, shown by `fleet explain` and on the manual's page. Reasons and faults have theirs in their own
+-- rows. Each entry is { cause, cure, shell = the cure as a command line, when the other one is for programs }; shell = false marks an entry
+-- for programs only.
 
 return {
   network = {

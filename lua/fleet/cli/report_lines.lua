@@ -1,4 +1,4 @@
--- A report of lines { name =, ok = true, false or nil (could not be looked at, or not certain), message =, fix = }, for a terminal.
+-- Prints a report of lines { name =, ok = true, false or nil (could not be checked, or uncertain), message =, fix = } on a terminal.
 
 local show = require "fleet.cli.show"
 
@@ -7,7 +7,7 @@ local M = {}
 local signs = { [true] = "ok  ", [false] = "FIX " }
 local coloured = { [true] = "\27[32mok\27[0m  ", [false] = "\27[1;31mFIX\27[0m " }
 
---- Prints them one below the other, with what to do below those that fail. with_colours: "ok" green, "FIX" red.
+--- Prints the lines, with the fix below each one that failed. with_colours: "ok" is green, "FIX" red.
 function M.print(out, lines, with_colours)
   local sign_of = with_colours and coloured or signs
   local columns = 0
@@ -18,7 +18,7 @@ function M.print(out, lines, with_colours)
   end
 end
 
---- How many are to be mended.
+--- The number of lines that need a fix.
 function M.count(lines)
   local count = 0
   for _, line in ipairs(lines) do count = count + (line.ok == false and 1 or 0) end

@@ -1,4 +1,4 @@
--- A row as a verb: the words and name=value pairs of the command line become the arguments of the row's call.
+-- Runs a row as a verb: the words and name=value pairs of the command line become the arguments of the row's call.
 
 local argv = require "fleet.cli.argv"
 local bulk_options = require "fleet.cli.bulk.options"
@@ -13,7 +13,7 @@ local vehicles = require "fleet.cli.vehicles"
 
 local M = {}
 
--- ---- which arguments a row takes ----
+-- ---- the arguments of a row ----
 
 M.called, M.parameters = row_words.called, row_words.parameters
 
@@ -35,7 +35,7 @@ end
 
 local list_types = { vins = true, strings = true }
 
--- A list that may stand alone takes all words that are left.
+-- A list that may be given as bare words takes all remaining words.
 local function take_words(environment, param, words, i)
   local last = list_types[param.type] and #words or i
   return values.read(environment, param, table.concat(words, ",", i, last), M.called(param)), last
@@ -53,7 +53,7 @@ local function surplus(row, words, i, named)
   usage_error.raise(string.format("'%s' is one word too many for '%s'%s", word, row.name, sample), { row.name })
 end
 
--- A body that is sent as it is may be one word: @file, - or JSON text.
+-- A body that is sent unchanged may be one word: @file, - or JSON text.
 local function take_body(environment, row, word, args)
   local body = values.read(environment, { type = "object" }, word, row.name)
   if type(body) ~= "table" then usage_error.raise(string.format("'%s' takes a JSON object", row.name), { row.name }) end
@@ -68,12 +68,12 @@ local function is_site(row, param)
   return param ~= nil and row.handle == "site" and param.implied
 end
 
--- What may be left out where the account has only one.
+-- Whether an argument may be left out when the account has only one of it.
 local function is_handle(row, param)
   return is_vehicle(row, param) or is_site(row, param)
 end
 
--- Vehicle or site is left out where there are no more words than the others need.
+-- Whether the first word names the vehicle or site: it does when there are more words than the other arguments need.
 local function names_handle(bare, words)
   local others = 0
   for i = 2, #bare do others = others + (bare[i].required and 1 or 0) end
@@ -104,7 +104,7 @@ local function bind_pairs(environment, row, pairs_given, args)
   end
 end
 
--- Whether the row asks for this parameter with these arguments: some are wanted only while a flag is true.
+-- Whether the row needs this parameter with these arguments: some are required only while a flag is true.
 local function wanted(row, param, args)
   if param.required then return true end
   for _, other in ipairs(row.params) do
@@ -130,8 +130,8 @@ local function check_complete(environment, row, args)
   end
 end
 
---- The arguments by name that a command line gives. A vehicle or site stands there as it was named, or not at all: see `run`.
---- many: no vehicle is named, the options say which.
+--- The arguments by name that a command line gives. The vehicle or site is still the text that the person typed, or absent; `run` resolves
+--- it. many = true: options select the vehicles, no word does.
 function M.arguments(environment, row, line, many)
   local args = {}
   bind_words(environment, row, line.words, args, many)
@@ -151,12 +151,12 @@ local function collect(list, progress)
     end
   end)
   progress()
-  if ok then return setmetatable(all, { __jsontype = "array" }) end -- "[]" in JSON, also when it is empty
+  if ok then return setmetatable(all, { __jsontype = "array" }) end -- "[]" in JSON, also when the list is empty
   if type(err) ~= "table" then error(err, 0) end
   return nil, err, err.kind
 end
 
--- Vehicles by VIN and sites by id, however they were named.
+-- Replaces names of vehicles by VINs and names of sites by ids.
 local function find_handles(context, row, args, call_options)
   for _, param in ipairs(row.params) do
     local given, err, kind = args[param.name], nil, nil
@@ -172,8 +172,8 @@ local function find_handles(context, row, args, call_options)
   return true
 end
 
--- A command that a vehicle without the key will refuse is not worth a wake: a sleeping one is looked up first, at a tenth of the
--- price. --force wakes it all the same.
+-- Before --wake wakes a sleeping vehicle, checks whether the vehicle has the key: it rejects a signed command without it, and the check
+-- costs a tenth of the wake. --force skips the check.
 local function check_before_wake(context, row, args, call_options)
   local client = context:client()
   local signs = row.flags.command and core.context(client).keys and core.context(client).config.commands ~= "plain"
@@ -219,8 +219,7 @@ function M.run(context, row, line)
   return value
 end
 
---- The exit status after a good reply: that of `refused` where it says that nothing was done, every vehicle of a telemetry
---- configuration was skipped.
+--- The exit status after a good reply. It is that of `refused` when every vehicle of a telemetry configuration was skipped.
 function M.status(context, row, value)
   if row.verb ~= "POST" or type(value) ~= "table" or value.updated_vehicles ~= 0 then return 0 end
   if not context.json then context.environment.stderr:write("fleet: ", row.name, ": no vehicle took it\n") end

@@ -1,17 +1,17 @@
--- Which arguments of a row stand as bare words on the command line, and how they are called.
+-- Which arguments of a row are bare words on the command line, and how messages name them.
 
 local M = {}
 
--- How the words of the command line are called in help and messages.
+-- The names of bare words in help and messages.
 local called = { vin = "VIN", vins = "VIN…", energy_site_id = "SITE", tariff_content_v2 = "TARIFF", routable_message = "MESSAGE" }
 
---- How messages call a parameter that is a bare word.
+--- The name of a bare word in messages.
 function M.called(param)
   return called[param.name] or string.upper(param.name)
 end
 
---- The parameters of a row that stand as bare words, in order: the handle's id, what else is in the path, and the one that
---- may stand alone. Then all others, which are written name=value.
+--- The parameters of a row that are bare words, in order: the handle's id, other path arguments, and the parameter that may be given
+--- without its name. Second: all other parameters, which are written name=value.
 function M.parameters(row)
   local ids, path, whole, named = {}, {}, {}, {}
   for _, param in ipairs(row.params) do

@@ -1,4 +1,4 @@
--- Secrets on the command line: never as plain arguments, which every user of the machine can list and shells remember.
+-- Secrets on the command line. They are never plain arguments: other users can list those, and shells keep them in their history.
 
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
@@ -11,8 +11,8 @@ for _, option in ipairs(core.options()) do
   if option.environment then of_options[option.environment] = true end
 end
 
---- The environment name of a secret: an option's own, FLEET_PIN for every PIN, else the parameter's name. nil where that
---- name means something else.
+--- The environment variable of a secret: the option's own, FLEET_PIN for every PIN, else made from the parameter's name. nil when that
+--- variable has another meaning.
 function M.variable(param)
   if param.environment then return param.environment end
   if param.pin then return "FLEET_PIN" end
@@ -26,7 +26,7 @@ local function ways(param, label)
     variable and ", in the environment as " .. variable or "")
 end
 
---- A secret that was left empty or out: from the environment, else asked for at the terminal. Raises when there is neither.
+--- A secret that was left empty or out: from the environment, else asked for at the terminal. Raises when neither gives one.
 function M.find(environment, param, label)
   local variable = M.variable(param)
   local value = variable and environment.getenv(variable)
@@ -36,7 +36,7 @@ function M.find(environment, param, label)
   return value
 end
 
---- The secret that text names. A plain one is refused, and not repeated.
+--- Reads a secret from where text says. A secret in plain text is rejected, and the message does not repeat it.
 function M.read(environment, param, text, label)
   if text == "" then return M.find(environment, param, label) end
   local value = input.read(environment, label, text)

@@ -1,6 +1,6 @@
--- Results for a person: aligned names and values, tables for lists of records, one line for a command.
+-- Prints results for a person: aligned names and values, tables for lists of records, one line for a command.
 --
--- Everything here came from outside: control characters are shown, never sent to the terminal (rule R3).
+-- All text comes from the service: control characters are shown as \xNN and never sent to the terminal (rule R3).
 
 local core = require "fleet.core"
 
@@ -8,12 +8,12 @@ local M = {}
 
 local widest_table, widest_cell, narrowest_cell = 110, 40, 12
 
---- The columns of the terminal, nil where the output is none: a function, of the environment.
+--- The columns of the terminal, nil when the output is not a terminal. A function that the environment replaces.
 function M.columns() return nil end
 
 -- ---- single values ----
 
---- Text that is safe on a terminal: control characters, C1 ones in UTF-8 included, become \xNN.
+--- Makes text safe for a terminal: control characters, including C1 ones in UTF-8, become \xNN.
 function M.clean(text)
   text = string.gsub(text, "[%z\1-\31\127]", function(c) return string.format("\\x%02x", string.byte(c)) end)
   return (string.gsub(text, "\194([\128-\159])", function(c) return string.format("\\x%02x", string.byte(c)) end))
@@ -54,7 +54,7 @@ local function plain(value)
   return table.concat(words, ", ")
 end
 
---- Columns on the terminal: the bytes that begin a character.
+--- The width in columns: the number of bytes that begin a character.
 function M.width(text)
   return (select(2, string.gsub(text, "[^\128-\191]", "")))
 end
@@ -65,7 +65,7 @@ local function pad(text, columns)
   return text .. string.rep(" ", columns - width(text))
 end
 
--- ---- units: what a row sets has the unit of the parameter that sets it ----
+-- ---- units: a value that a row sets has the unit of the row's parameter ----
 
 local units
 
@@ -101,7 +101,7 @@ local function before(a, b)
   return a < b
 end
 
--- Names of a table in the order of reading: single values, then what has an inside.
+-- The names of a table in the order of reading: single values first, then tables.
 local function names_of(object)
   local single, nested = {}, {}
   for name, value in pairs(object) do
@@ -130,7 +130,7 @@ local function write_object(out, object, indent)
   end
 end
 
--- Text that is no wider than columns; what is cut off shows as "…".
+-- Shortens text to the given columns; a cut is shown as "…".
 local function cut(text, columns)
   if width(text) <= columns then return text end
   local count = 0
@@ -166,7 +166,7 @@ local function columns_with_widths(list, names)
   return columns
 end
 
--- The columns that fit into room, cells cut, and how many do not fit.
+-- Returns the columns that fit into room, with cells cut, and how many columns do not fit.
 local function those_that_fit(columns, room)
   local chosen = {}
   for _, column in ipairs(columns) do
@@ -179,7 +179,7 @@ local function those_that_fit(columns, room)
   return chosen, #columns - #chosen
 end
 
--- All columns, the widest ones cut until they fit into room.
+-- Returns all columns, the widest ones cut until they fit into room.
 local function squeezed(columns, room)
   local total = -2
   for _, column in ipairs(columns) do total = total + column.width + 2 end
@@ -201,8 +201,8 @@ local function write_line(out, indent, columns, text_of)
   out:write(indent, (string.gsub(table.concat(cells, "  "), " +$", "")), "\n")
 end
 
---- Writes a list of records as a table. names: the columns, which are cut on a terminal that is too narrow; left out, all members, as
---- many as fit. wide: nothing is cut.
+--- Writes a list of records as a table. names: the columns, which are cut on a narrow terminal; without names, as many members as fit. wide
+--- = true: nothing is cut.
 function M.table(out, list, names, indent, wide)
   indent = indent or ""
   local terminal = not wide and M.columns()
@@ -268,7 +268,7 @@ local function write_command(out, value)
   end
 end
 
--- What a person looks for first in a list of records, by row; --wide shows all members.
+-- The columns that a person needs most, by row; --wide shows all members.
 local columns_of_row = {
   vehicles = { "display_name", "state", "vin", "access_type" },
   products = { "display_name", "site_name", "state", "vin", "energy_site_id" },
@@ -288,7 +288,7 @@ local function first_columns(row, list)
   return names[1] and names
 end
 
---- Writes what the call of a row returned. wide: all members of records.
+--- Writes the result of a row's call. wide = true: all members of records.
 function M.result(out, row, value, wide)
   if type(value) == "string" and (row.value.bytes or row.value.base64) then
     out:write(value)

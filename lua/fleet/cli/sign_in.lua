@@ -1,5 +1,5 @@
--- Signing a person in at a terminal, for `fleet login` and `fleet setup`: prints the address, takes the callback by either
--- way, exchanges the code.
+-- Signs a person in at a terminal, for `fleet login` and `fleet setup`: prints the address, receives the callback by listener or pasted
+-- text, exchanges the code.
 
 local callback = require "fleet.cli.callback"
 local core = require "fleet.core"
@@ -29,7 +29,7 @@ end
 
 local foreign_reasons = { state_mismatch = true, state_missing = true, malformed = true }
 
--- An address that is not of this sign-in does not end it: whoever knows the port can send one.
+-- A callback with another state is ignored and the sign-in continues: any program that knows the port can send one.
 local function taker(client, pending, result)
   return function(address)
     local done, err, kind = client:authorize(address, pending)
@@ -44,7 +44,7 @@ local function no_answer(verb)
   return errors.failure("timeout", verb .. ": no callback address came; run it again and paste the address")
 end
 
--- What token_info returns, with the scopes that were asked for and not granted.
+-- The result of token_info, with the scopes that were requested and not granted.
 local function result_of(client, wanted)
   local slots, err, kind = client:token_info()
   if err then return nil, err, kind end
@@ -52,8 +52,8 @@ local function result_of(client, wanted)
   return slots
 end
 
---- Signs in. given: options of client:authorize_url, all scopes of an owner unless scopes are configured; pasted: do not
---- listen on this machine. Returns what token_info returns, with user.not_granted, or nil, err, kind.
+--- Signs in. given: options of client:authorize_url, by default the configured scopes or all scopes of an owner; pasted = true: no listener
+--- on this machine. Returns the result of token_info, with user.not_granted, or nil, err, kind.
 return function(context, client, given, pasted)
   local loop, config = require("fleet").loop, core.context(client).config
   check(config, context.name)

@@ -1,8 +1,8 @@
--- A simulator in the background, for `eval "$(fleet sim --env)"`: starting it, signing in to it, the lines that point a shell at
--- it, and ending it.
+-- A simulator in the background, for `eval "$(fleet sim --env)"`: starts it, signs in to it, prints the lines that point a shell at it, and
+-- ends it.
 --
--- It lives in a directory of its own, so that no token of a real account is touched, and ends when it is asked to or when nobody
--- has called it for a day.
+-- It has a directory of its own, so that it touches no token of a real account. It ends by order, or when it has received no call for a
+-- day.
 
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
@@ -24,10 +24,10 @@ local NAMES = {
   "FLEET_STORE", "FLEET_KEY", "FLEET_SIM_CONTROL", "FLEET_SIM_TOKEN", "FLEET_SIM_DIRECTORY", "FLEET_VEHICLE_CA",
 }
 
--- What would win over the lines above.
+-- Variables that would override the lines above.
 local HIDES = "FLEET_TOKEN FLEET_REGION FLEET_CA_FILE"
 
---- Lines that point a shell at the simulator. variables: by name; one that has none is unset.
+--- Lines that point a shell at the simulator. variables: by name; a variable without a value is unset.
 function M.exports(variables)
   local lines = {}
   for _, name in ipairs(NAMES) do
@@ -37,14 +37,14 @@ function M.exports(variables)
   return table.concat(lines, "\n") .. "\n"
 end
 
---- Lines that take all of it back.
+--- Lines that undo all of it.
 function M.unsets()
   return "unset " .. table.concat(NAMES, " ") .. "\n"
 end
 
 -- ---- the process ----
 
--- setsid keeps Ctrl-C of the terminal away from it.
+-- setsid: Ctrl-C in the terminal does not reach the simulator.
 local script = [[
 away=$(command -v setsid)
 $away "$interpreter" "$program" sim "$@" </dev/null >"$directory/first" 2>"$directory/errors" &
@@ -61,7 +61,7 @@ local function base_directory(environment)
   return environment.getenv("XDG_RUNTIME_DIR") or environment.getenv("TMPDIR") or "/tmp"
 end
 
---- A new directory for a simulator's files, which nobody else can read; or nil, err, kind.
+--- Makes a directory for a simulator's files that only its owner can read. Returns nil, err, kind on failure.
 function M.new_directory(environment)
   local directory = base_directory(environment) .. "/fleet-sim-"
     .. string.gsub(core.sha256(core.random_text(24)), "^(" .. ("."):rep(16) .. ").*$", "%1")
@@ -70,7 +70,7 @@ function M.new_directory(environment)
   return directory
 end
 
--- The addresses, or nil and what the process said.
+-- Returns the addresses, or nil and the output of the process.
 local function launch(environment, directory, arguments)
   local program = environment.program or { arg[-1], arg[0] }
   local words = { "set --" }
@@ -84,7 +84,7 @@ local function launch(environment, directory, arguments)
   return addresses
 end
 
--- ---- what is needed to call it ----
+-- ---- credentials ----
 
 local function pair(client, addresses, key)
   local browser = require "fleet.sim.test_browser"
@@ -146,10 +146,10 @@ function M.start(environment, arguments, garage)
     arguments[#arguments + 1] = "--telemetry-ca"
     arguments[#arguments + 1] = directory .. "/vehicle-ca.pem"
   end
-  local addresses, said = launch(environment, directory, arguments)
+  local addresses, output = launch(environment, directory, arguments)
   if not addresses then
     remove(directory)
-    err = core.err { kind = "service", message = "the simulator did not start: " .. (said == "" and "it said nothing" or said) }
+    err = core.err { kind = "service", message = "the simulator did not start: " .. (output == "" and "it printed nothing" or output) }
     return nil, err, "service"
   end
   local lines
@@ -159,7 +159,7 @@ function M.start(environment, arguments, garage)
   return nil, err, kind
 end
 
--- ---- what it wrote down, and whose configuration is a simulator's ----
+-- ---- its files, and configurations that point at a simulator ----
 
 local function is_directory_of_ours(path)
   return type(path) == "string" and string.find(path, "/fleet%-sim%-%x+$") ~= nil
@@ -169,8 +169,8 @@ local function is_loopback(address)
   return type(address) == "string" and string.find(address, "^http://127%.0%.0%.1%f[^%d]") ~= nil
 end
 
---- The simulator's address that a configuration file (its path, or nil) holds, nil when it holds none or the command line or the
---- environment name the service. With a simulator, service and sign-in are both on this machine.
+--- The simulator's address in the configuration file at path. Returns nil without path, when the file names no simulator, or when command
+--- line or environment name the service. A simulator has both service and sign-in on this machine.
 function M.kept_address(environment, texts, path)
   if not path or texts.base_url or environment.getenv("FLEET_BASE_URL") then return nil end
   local kept = require("fleet.client.config_file").read(path)
@@ -178,15 +178,15 @@ function M.kept_address(environment, texts, path)
   return kept.base_url
 end
 
--- The addresses that a simulator in a directory of its own printed.
+-- The addresses that the simulator of a directory printed.
 local function addresses_in(directory)
   local text = core.file_read(directory .. "/first", 65536)
   local addresses = text and core.json_decode(string.match(text, "^[^\n]*"))
   return type(addresses) == "table" and type(addresses.control_url) == "string" and addresses or nil
 end
 
---- The simulators in the background: a list of { directory =, base_url =, running =, current = the shell points at it,
---- control_url =, control_token = }, in the order of their names.
+--- The simulators in the background, ordered by name: a list of { directory =, base_url =, running =, current = the shell points at it,
+--- control_url =, control_token = }.
 function M.all(environment)
   local list, base = {}, base_directory(environment)
   for _, name in ipairs(core.directory_list(base) or {}) do
@@ -204,9 +204,9 @@ function M.all(environment)
   return list
 end
 
--- ---- the one that the shell points at ----
+-- ---- the simulator of this shell ----
 
---- The variable that shows that the shell points at a simulator, also at one that has ended; nil where it does not.
+--- The variable that points the shell at a simulator, even one that has ended; nil when none does.
 function M.variable(environment)
   for _, name in ipairs { "FLEET_SIM_CONTROL", "FLEET_SIM_DIRECTORY", "FLEET_SIM_TOKEN" } do
     if (environment.getenv(name) or "") ~= "" then return name end
@@ -215,8 +215,8 @@ function M.variable(environment)
   return store and string.find(store, "/fleet%-sim%-%x+/store$") and "FLEET_STORE" or nil
 end
 
---- { control_url =, control_token =, directory = } by the variables, or by what lies in the directory that they name; nil where
---- they tell no control address.
+--- { control_url =, control_token =, directory = } from the variables, or from the files of the directory that they name; nil when neither
+--- has a control address.
 function M.known(environment)
   local directory = environment.getenv("FLEET_SIM_DIRECTORY")
   local written = is_directory_of_ours(directory) and addresses_in(directory) or {}
@@ -227,7 +227,7 @@ function M.known(environment)
   return known.control_url and known.control_token and known or nil
 end
 
---- The same; raises when the shell points at none.
+--- The same; raises when the shell points at no simulator.
 function M.named(environment)
   local named = M.known(environment)
   if not named then
@@ -237,12 +237,12 @@ function M.named(environment)
   return named
 end
 
---- Gives it an order. Returns its answer, or nil, err, kind.
+--- Sends an order to it. Returns its answer, or nil, err, kind.
 function M.order(named, order)
   return require("fleet.sim.test_browser").control(named, order)
 end
 
--- It ends a moment after it has answered.
+-- The process exits shortly after its answer.
 local function wait_until_gone(named)
   for _ = 1, 100 do
     if not M.order(named, { advance = 0 }) then return end
@@ -250,7 +250,7 @@ local function wait_until_gone(named)
   end
 end
 
---- Ends it and removes what it kept; one that has ended already leaves its directory behind. Returns true, or nil, err, kind.
+--- Ends a simulator and removes its files, also when it has ended already. Returns true, or nil, err, kind.
 function M.stop(named)
   local done, err, kind = M.order(named, { stop = true })
   if not done and kind ~= "network" then return nil, err, kind end

@@ -1,10 +1,10 @@
--- Verbs for a word that is none: the words of other tools and of the trade, then the words in names and sentences of verbs.
+-- Suggests verbs for an unknown word: first by the words of other tools, then by the words in names and descriptions of verbs.
 
 local errors = require "fleet.util.errors"
 
 local M = {}
 
--- What other tools and people call it. A name that is no verb here is left out.
+-- Words of other tools and of users. Names that are no verb here are left out.
 local called = {
   lock = "door_lock door_unlock", unlock = "door_unlock door_lock", ["climate-on"] = "auto_conditioning_start",
   ["climate-off"] = "auto_conditioning_stop", climate = "auto_conditioning_start auto_conditioning_stop set_temps",
@@ -73,7 +73,8 @@ local function words_of(text)
   return list
 end
 
--- How well a verb fits the words: each stands in its name (2), or begins a word of its sentence (1); 0 when one does neither.
+-- How well a verb fits the words. A word that occurs in the name counts 2; one that begins a word of the description counts 1. The result
+-- is 0 when a word does neither.
 local function fit(verb, words)
   local name, sentence, sum = "_" .. string.lower(verb.name), " " .. table.concat(words_of(verb.doc), " "), 0
   for _, word in ipairs(words) do
@@ -100,7 +101,7 @@ local function search_all(words, by_name)
   return names
 end
 
--- All words together, else the first that some verb has.
+-- Verbs that fit all words, else those that fit the first word with a match.
 local function search(text, by_name)
   local words = words_of(text)
   for i = #words, 1, -1 do
@@ -113,22 +114,22 @@ local function search(text, by_name)
   return names
 end
 
---- Names of verbs that other people call so; an empty list when there are none.
+--- The names of verbs that other tools call by this word; an empty list when there are none.
 function M.called(text, by_name)
   return existing(called[plain(text)], by_name)
 end
 
---- The same for a misspelt word of theirs.
+--- The same for a misspelt word.
 function M.misspelt(text, by_name)
   local known = {}
   for word in pairs(called) do known[#known + 1] = word end
   return M.called(string.match(errors.unknown("word", plain(text), known), "did you mean '(.-)'") or "", by_name)
 end
 
---- Names of verbs whose name or sentence has these words, the best first.
+--- The names of verbs whose name or description has these words, the best first.
 M.search = search
 
---- The words of the table, for specs.
+--- The table of words, for specs.
 M.words = called
 
 return M

@@ -1,7 +1,7 @@
--- Text of the command line, the environment or a prompt into the value that a parameter or an option takes.
+-- Converts text of the command line, the environment or a prompt to the value of a parameter or option.
 --
--- Only the type decides how the text is read; ranges, choices and lengths are checked where every call checks them, so
--- that the command line and Lua refuse the same values with the same words.
+-- The text is read by the type alone. Ranges, choices and lengths are checked by the call itself, so that the command line and Lua give the
+-- same errors.
 
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
@@ -36,7 +36,7 @@ local function numeric(label, text, param)
   return value
 end
 
--- A time is RFC 3339 text or UTC seconds, days are names or a mask: digits alone are the number.
+-- A time is RFC 3339 text or UTC seconds; days are names or a mask. Digits alone are read as a number.
 local function text_or_number(_, text)
   return string.match(text, "^%d+%.?%d*$") and tonumber(text) or text
 end
@@ -54,7 +54,7 @@ local function json(label, text, param, environment)
   return value
 end
 
--- Bytes come from a file or standard input as they are, on the command line as base64.
+-- Bytes of a file or standard input are taken as they are; on the command line they are base64.
 local function bytes(label, text, _, environment)
   local given = input.bytes(environment, label, text)
   if given then return given end
@@ -77,13 +77,13 @@ local readers = {
   tariff = json, bytes = bytes, public_key = public_key,
 }
 
---- The value of text for a parameter or option row. label: how messages call it.
+--- Converts text to the value of a parameter or option row. label: its name in messages.
 function M.read(environment, param, text, label)
   if param.secret then return secrets.read(environment, param, text, label) end
   return readers[param.type](label, text, param, environment)
 end
 
---- A value for a member that is not published: JSON where the text is JSON, else the text.
+--- Converts text for a member that is not documented: JSON when it parses as JSON, else the text.
 function M.read_free(environment, text, label)
   local value, err = core.json_decode(input.read(environment, label, text) or text)
   if err then return text end

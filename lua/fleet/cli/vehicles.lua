@@ -1,14 +1,14 @@
--- Which vehicle or energy site a person means: by its VIN or id, by its name, by the end of its VIN, or by naming none where there
--- is only one.
+-- Finds the vehicle or energy site that a person means: by VIN or id, by name, by the end of the VIN, or without a name when the account
+-- has only one.
 
 local core = require "fleet.core"
 
 local M = {}
 
-local shortest_end = 3 -- of a VIN
-local longest_serial = 7 -- more digits are the id of a record
+local shortest_end = 3 -- letters of a VIN
+local longest_serial = 7 -- digits; more digits are the id of a record
 
--- What needs no look at the account.
+-- Whether text is a VIN or an id, which needs no request.
 local function is_id(text)
   if string.match(text, "^%d+$") then return #text > longest_serial end
   return core.is_vin(text)
@@ -16,7 +16,7 @@ end
 
 local most_described = 6
 
--- Names and ids, or how many there are and the verb that lists them.
+-- Lists names and ids; when there are many, their number and the verb that lists them.
 local function listed(list, what, verb)
   if #list > most_described then return string.format("%d %ss: 'fleet %s' lists them", #list, what, verb) end
   return #list > 0 and table.concat(list, ", ") or "no " .. what
@@ -32,7 +32,7 @@ local function auth_of(options)
   return { auth = options and options.auth }
 end
 
--- What the service says may be of any type.
+-- Keeps the records that are tables: a reply of the service may have any type.
 local function cleaned(records)
   for _, record in ipairs(records or {}) do
     if type(record.display_name) ~= "string" then record.display_name = nil end
@@ -41,7 +41,7 @@ local function cleaned(records)
   return records
 end
 
---- The records of all vehicles, page by page: a read for each page, priced as data.
+--- The records of all vehicles; one read for each page, priced as data.
 function M.records(context, options)
   local records, err, kind = context:client():vehicles({}, auth_of(options)):collect()
   return cleaned(records), err, kind
@@ -59,10 +59,10 @@ function M.products(context, options)
   return context.products
 end
 
--- Where an account gives no products: the priced list may serve, or fails with the sentence that fits.
+-- Error kinds after which the priced list of vehicles is tried: the account may give no products.
 local no_list = { protocol = true, scope = true, forbidden = true, unsupported = true, not_found = true }
 
--- The vehicles among which a name is looked up.
+-- The vehicles in which a name is searched.
 local function candidates(context, options)
   if context.vehicles then return context.vehicles end
   local list, err, kind = M.products(context, options)
@@ -85,14 +85,14 @@ local function is_meant(record, text)
     or #text >= shortest_end and string.sub(vin, -#text) == small
 end
 
--- The message has the cure: `fleet explain` would say less.
+-- The message includes the fix, so it does not point to `fleet explain`.
 local function not_one(kind, message)
   local err = core.err { kind = kind, message = message }
   err.help = false
   return nil, err, kind
 end
 
--- ", did you mean 'Blue'?" where one of the names is near, and what there is.
+-- ", did you mean 'Blue'?" when a name is similar, and what the account has.
 local function near(text, names, has)
   local meant = string.match(core.unknown("name", text, names), "did you mean '.-'%?")
   return meant and ", " .. meant .. " The account has " .. has or ": the account has " .. has
@@ -104,14 +104,14 @@ local function names_of(records, member)
   return list
 end
 
--- ", as in 'fleet honk_horn Blue'", with the first of them.
+-- ", as in 'fleet honk_horn Blue'", with the name of the first vehicle.
 local function sample(context, name)
   if not name or string.find(name, "[^%w_.-]") then return "" end
   return string.format(", as in 'fleet %s %s'", context.name or "VERB", name)
 end
 
---- The VIN of the vehicle that text means; of the only one when text is nil. options: auth of the call, or nil; vin_only: where an
---- id of a record does not serve. Looking through the account's products is free. Returns the VIN, or nil, err, kind.
+--- The VIN of the vehicle that text means, or of the only one when text is nil. options: auth of the call, or nil; vin_only = true: the id
+--- of a record is not accepted. The search uses the list of products, which is free. Returns nil, err, kind on failure.
 function M.find(context, text, options)
   if text and (options and options.vin_only and core.is_vin or is_id)(text) then return text end
   local records, err, kind = candidates(context, options)
@@ -131,7 +131,7 @@ function M.find(context, text, options)
   return not_one("invalid", string.format("'%s' may be %s: give more of the VIN", text, described(found)))
 end
 
---- The state of a vehicle by the list of products, or nil where that does not tell.
+--- The state of a vehicle in the list of products, or nil when the list does not have it.
 function M.state(context, vin, options)
   for _, record in ipairs(M.products(context, options) or {}) do
     if record.vin == vin then return record.state end

@@ -1,11 +1,9 @@
--- Every verb of the command line: one entry per row of the service, one file below fleet.cli.verbs per verb that is not a row.
+-- All verbs of the command line: one entry per row of the service, and one file below fleet.cli.verbs for every other verb.
 --
--- A verb is { name =, doc =, options = by name, run = function(context, line) → value or nil, err, kind }, and where it has
--- them words (names of the bare words, which must all be there; without it the verb reads them itself), usage,
--- details (text, or function → text),
--- takes (its own options), local_only (needs no client), explains_itself (`fleet explain` has no more to say of its failures),
--- show (prints the value for a person), json (its text for --json), status (function(context, value) → the exit status after it),
--- completes (the words that may follow, for the Tab key), row.
+-- A verb is { name =, doc =, options = by name, run = function(context, line) → value or nil, err, kind }. Optional members: words (names
+-- of the bare words, all required; without it the verb reads them itself), usage, details (text, or function → text), takes (its own
+-- options), local_only (needs no client), explains_itself (its failures need no `fleet explain`), show (prints the value for a person),
+-- json (its text for --json), status (function(context, value) → exit status), completes (the words that may follow, for the Tab key), row.
 
 local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"
@@ -24,7 +22,7 @@ local tasks = {
   { "Look things up", { "help", "explain", "endpoints", "version", "completion" } },
 }
 
--- The files whose verbs begin with another word than the file's name.
+-- Files whose verbs begin with another word than the file's name.
 local first_words = {
   account = { "token", "refresh", "keep_alive", "logout", "business_login", "region" }, endpoints = { "endpoints", "commands" },
   car = {
@@ -32,7 +30,7 @@ local first_words = {
   },
 }
 
--- ---- one verb: its file alone is read, because a command line needs no other ----
+-- ---- one verb: only its own file is loaded ----
 
 local by_file = {} -- file -> its verbs
 
@@ -85,7 +83,7 @@ local function named(name)
   return row and of_row(row)
 end
 
--- ---- all of them, made when one of these names is asked for ----
+-- ---- all verbs, made when one of these names is read ----
 
 local function add(all, verb)
   if all.by_name[verb.name] then error("two verbs are called '" .. verb.name .. "'") end
@@ -93,8 +91,8 @@ local function add(all, verb)
   tables.add(all.options, verb.options)
 end
 
---- list: those that are not rows; rows: those that are; by_name; options: every option of every verb by name, what the command
---- line is split by where the verb is not known.
+--- list: verbs that are not rows; rows: verbs that are rows; by_name; options: every option of every verb by name, with which a command
+--- line is split while its verb is unknown.
 local function make_all()
   local all = { list = {}, rows = {}, by_name = {}, options = {} }
   for _, row in ipairs(require("fleet.call.rows").all()) do
@@ -116,12 +114,12 @@ local of_all = { list = true, rows = true, by_name = true, options = true }
 
 setmetatable(M, { __index = function(_, name) return of_all[name] and tables.add(M, make_all())[name] or nil end })
 
--- A verb's own options first: the others are read only for one that the verb does not take.
+-- Looks in the verb's own options first. The other options are only needed to report one that the verb does not take.
 local function with_all(own)
   return setmetatable(tables.copy(own), { __index = function(_, name) return M.options[name] end })
 end
 
--- The first two words of a command line whose options may stand before and between them.
+-- The first two words of a command line; options may come before and between them.
 local function first_two(arguments)
   local known, words, i = options.by_name(options.own, options.client, options.call), {}, 1
   while arguments[i] and #words < 2 do
@@ -142,7 +140,8 @@ local function named_by(words)
   return words[2] and named(words[1] .. "." .. words[2]) or named(words[1])
 end
 
---- What a command line is split by, as two verbs may read one name differently; and the verb as it is written, where it is known.
+--- Returns the options with which the command line is split, because two verbs may read one name differently; and the verb's name as typed,
+--- when it is known.
 function M.options_of(arguments)
   local words = first_two(arguments)
   if not words[1] then return with_all(options.by_name(options.own)) end
@@ -150,9 +149,9 @@ function M.options_of(arguments)
   return verb and with_all(verb.options) or M.options, verb and M.spoken(verb.name)
 end
 
--- ---- finding one by the words of a command line ----
+-- ---- finding a verb by the words of a command line ----
 
---- A verb's name as it is written: "charging history".
+--- A verb's name as the user types it: "charging history".
 function M.spoken(name)
   return (string.gsub(name, "%.", " "))
 end
@@ -166,7 +165,7 @@ local function members_of(group)
   return list
 end
 
---- The verbs of a group ("tariff", "charging") as names, when that is all that the words say; else nil.
+--- The verbs of a group ("tariff", "charging") as names, when the words name only the group; else nil.
 function M.group(given)
   if given[1] == nil or given[2] ~= nil or named(given[1]) then return nil end
   local names = {}
@@ -196,12 +195,12 @@ local function unknown(given)
   usage_error.raise(string.format("unknown verb '%s': try %s", word, table.concat(found, ", ")), { string.match(found[1], "%S+") })
 end
 
---- How a verb is used: "keygen PATH".
+--- The usage of a verb: "keygen PATH".
 function M.usage(verb)
   return verb.usage or table.concat({ M.spoken(verb.name), unpack(verb.words or {}) }, " ")
 end
 
---- Raises unless the line holds the words that the verb wants, and no name=value.
+--- Raises unless the line has the words that the verb needs, and no name=value.
 function M.check_words(verb, line)
   if not verb.words then return end
   local name, extra = M.spoken(verb.name), line.words[#verb.words + 1]
@@ -212,7 +211,7 @@ function M.check_words(verb, line)
   if extra then usage_error.raise(string.format("'%s' takes no '%s'", name, extra), { name }) end
 end
 
---- The verb that the first words name, nil when there are none, and the words that are left. Raises for an unknown one.
+--- Returns the verb that the first words name, or nil when there are no words; and the remaining words. Raises for an unknown verb.
 function M.find(given)
   if given[1] == nil then return nil, given end
   local two = given[2] and named(given[1] .. "." .. given[2])

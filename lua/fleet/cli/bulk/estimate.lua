@@ -1,11 +1,11 @@
--- What a call for many vehicles would cost, before any is sent.
+-- Estimates what a call for many vehicles costs, before any request is sent.
 
 local limits = require "fleet.budget.limits"
 local prices = require "fleet.budget.prices"
 
 local M = {}
 
--- The calls of one vehicle, and the most that one may need: a handshake before a signed command, a wake and the call once more.
+-- Returns the calls for one vehicle, and the most that it may need: a handshake before a signed command, and a wake with one more attempt.
 local function calls_of(row, call_options, signs)
   local one, most = { [row.billing] = 1 }, { [row.billing] = 1 }
   if signs then most.command = (most.command or 0) + 1 end
@@ -24,13 +24,13 @@ local function times(calls, count)
   return sum
 end
 
-local enough = 1e-9 -- sums of prices are not exact
+local enough = 1e-9 -- tolerance: sums of prices are not exact
 
 local function need_of(limit, calls, price_list)
   return limit.class and (calls[limit.class] or 0) or prices.usd(price_list, calls)
 end
 
--- Adds to beyond and perhaps the limits that the calls, or the most that they may need, do not fit into. left: by name.
+-- Adds to beyond and perhaps the budgets that the calls, or at most their maximum, exceed. left: what remains of each, by name.
 local function compare(found, list, left, calls, most, price_list)
   for _, limit in ipairs(list or {}) do
     local rest = left[limit.name]
@@ -48,7 +48,7 @@ local function left_of(report)
   return left
 end
 
--- Budgets of single vehicles are looked up for each of them. Returns true, or nil, err, kind.
+-- Compares with the budgets per vehicle, for each vehicle. Returns true, or nil, err, kind.
 local function compare_vehicles(client, found, list, vins, one, most, price_list)
   if not list then return true end
   for _, vin in ipairs(vins) do
@@ -66,8 +66,8 @@ local function sorted_names(by_name)
   return names
 end
 
---- { call =, vehicles =, calls =, usd =, usd_at_most =, spent = dollars of this month, beyond = names of budgets that these calls go
---- beyond, may_go_beyond = those that handshakes and wakes may go beyond, left = what is left of each, by name }, or nil, err, kind.
+--- Returns { call =, vehicles =, calls =, usd =, usd_at_most =, spent = dollars of this month, beyond = names of budgets that these calls
+--- exceed, may_go_beyond = names of those that handshakes and wakes may exceed, left = what remains of each, by name }, or nil, err, kind.
 --- vins: the vehicles; given: the options of the client.
 function M.of(client, row, vins, call_options, given)
   local report, err, kind = client:cost {}
@@ -101,7 +101,7 @@ local function with_rest(names, left)
   return table.concat(texts, ", ")
 end
 
---- As a sentence.
+--- The estimate as a sentence.
 function M.text(estimate)
   local text = string.format("%s for %d vehicle%s: %s", estimate.call, estimate.vehicles, estimate.vehicles == 1 and "" or "s",
     prices.text(estimate.usd))

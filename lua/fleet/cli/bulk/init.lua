@@ -1,5 +1,5 @@
--- A vehicle's verb for many vehicles: chosen, estimated, called so many at once, told one by one, and recorded so that a run
--- that was stopped goes on without doing anything twice.
+-- Runs a vehicle's verb for many vehicles: selects them, estimates the cost, calls several at a time, prints each result, and writes a
+-- journal, so that an interrupted run can be resumed without repeating a command.
 
 local bulk_options = require "fleet.cli.bulk.options"
 local core = require "fleet.core"
@@ -15,7 +15,7 @@ local usage_error = require "fleet.cli.usage_error"
 local M = {}
 
 local default_concurrency = 8
-local lease_seconds = 600 -- of the record of a run; renewed with each vehicle
+local lease_seconds = 600 -- of the journal; renewed with each vehicle
 
 -- ---- one vehicle ----
 
@@ -23,7 +23,7 @@ local function interrupted(raised)
   return type(raised) == "string" and string.find(raised, "interrupted!", 1, true) ~= nil
 end
 
--- A read that failed did nothing; its outcome has no name of its own.
+-- A failed read changed nothing, and its err has no outcome.
 local function entry_of(work, vehicle, value, err)
   local entry = { vin = vehicle.vin, name = vehicle.name, outcome = "done" }
   if err then
@@ -41,7 +41,7 @@ local function call_one(work, vehicle)
   local args = tables.copy(work.args, { [work.implied] = vehicle.vin })
   local ran, value, err = pcall(work.client.call, work.client, work.row.name, args, work.call_options)
   if ran then return entry_of(work, vehicle, value, err) end
-  -- a mistake in the parameters is everybody's: nothing was sent
+  -- an error in the parameters concerns all vehicles: nothing was sent
   work.stopped = work.stopped or value
   if interrupted(value) then error(value, 0) end
   return { vin = vehicle.vin, name = vehicle.name, outcome = "not_sent", message = "the command line is wrong" }
@@ -60,7 +60,7 @@ end
 
 -- ---- all of them ----
 
-local function tell(work, entry)
+local function report(work, entry)
   work.entries[#work.entries + 1] = entry
   if entry.outcome ~= "done" then work.failed = work.failed + 1 end
   if not work.stopped then output.add(work.out, work.form, entry) end
@@ -80,19 +80,19 @@ local function progress(work, context)
       work.stopped = work.stopped or result.err
       return
     end
-    tell(work, result.value)
+    report(work, result.value)
     local failed = work.failed > 0 and string.format(", %d not done", work.failed) or ""
     context.progress(string.format("%s %s %d of %d%s", work.row.name, bar(done, total), done, total, failed))
   end
 end
 
--- What an earlier run did is left out; what it left in doubt is told.
+-- Leaves out the vehicles that an earlier run has finished, and reports those whose outcome is unknown.
 local function still_to_do(work, list)
   local left = {}
   for _, vehicle in ipairs(list) do
     local known = work.journal and work.journal:of(vehicle.vin)
     if known and known.outcome == "unknown" and work.row.write then
-      tell(work, {
+      report(work, {
         vin = vehicle.vin, name = vehicle.name, outcome = "unknown", kind = known.kind, earlier = true,
         message = "unknown since an earlier run, not repeated: " .. tostring(known.message),
       })
@@ -105,7 +105,7 @@ end
 
 local badness = { done = 0, failed = 1, not_sent = 1, refused = 2, unknown = 3 }
 
--- nil, err, kind of the worst outcome; its kind gives the exit status.
+-- Returns nil, err, kind of the worst outcome; its kind gives the exit status.
 local function verdict(work)
   local worst, counts = nil, {}
   for _, entry in ipairs(work.entries) do
@@ -136,7 +136,7 @@ local function call_all(context, work, list, concurrency)
   end
   if work.stopped then context:check(error, work.stopped, 0) end
   output.finish(work.out, work.form, work.entries)
-  if not ran then error(raised, 0) end -- interrupted: what is there was told
+  if not ran then error(raised, 0) end -- interrupted: the results so far are printed
   return verdict(work)
 end
 
@@ -144,7 +144,7 @@ end
 
 local function client_of(context)
   local given = options.for_client(context.environment, context.options)
-  given.pacing = given.pacing or {} -- many calls at once keep the rate limits
+  given.pacing = given.pacing or {} -- keep within the rate limits when several calls run at once
   return context:client(given)
 end
 
@@ -154,8 +154,7 @@ local function implied_name(row)
   end
 end
 
--- A record and the right to go on with it: two runs at once would each do what the other has not written yet. Raises where
--- somebody has it.
+-- Opens the journal and takes its lease: two runs at once would repeat each other's commands. Raises when another process holds the lease.
 local function open_record(client, path, row, args)
   local file = io.open(path, "ab")
   if file then file:close() end
@@ -168,7 +167,7 @@ local function open_record(client, path, row, args)
   error(journal, 0)
 end
 
--- The VINs of those that a record does not say are done: those cost nothing.
+-- The VINs that the journal does not list as done. The others cost nothing.
 local function vins_left(list, journal)
   local vins = {}
   for _, vehicle in ipairs(list) do
@@ -183,8 +182,8 @@ local function tell_estimate(context, found)
   context.out:write(core.json_encode(found, "beyond may_go_beyond"), "\n")
 end
 
---- Makes the row's call for the vehicles that the options of the command line name. args: the arguments but the vehicle. Prints the
---- results; returns nil, or nil, err, kind of the worst.
+--- Makes the row's call for the vehicles that the options of the command line select, and prints the results. args: the arguments without
+--- the vehicle. Returns nil, or nil, err, kind of the worst result.
 function M.run(context, row, args, line, call_options)
   local given = options.given(context.environment, bulk_options.list, line.options)
   local client = client_of(context)

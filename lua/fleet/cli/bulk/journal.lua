@@ -1,7 +1,7 @@
--- The record of a run over many vehicles, for one that goes on where another was stopped. A line of JSON for each step: what the
--- run does, then for each vehicle that it was begun and how it ended. What was begun and has no end is unknown.
+-- The journal of a run over many vehicles, with which a later run resumes an interrupted one. One line of JSON per step: first what the run
+-- does, then for each vehicle a line when its call starts and a line with the outcome. A vehicle with a start and no outcome is unknown.
 --
--- A line is with the operating system before the call is made: it outlives the process, not a power cut.
+-- A line is written before the call is made. It survives a crash of the process, but perhaps not a power failure.
 
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
@@ -17,14 +17,14 @@ local function lines_of(path)
   local lines = {}
   for line in file:lines() do
     local entry = core.json_decode(line)
-    -- the last line of a killed process may be cut: it says nothing
+    -- the last line of a killed process may be cut off; it is skipped
     if type(entry) == "table" then lines[#lines + 1] = entry end
   end
   file:close()
   return lines
 end
 
--- A secret parameter is not written; the others tell one run from another.
+-- Identifies the run by its call and its parameters, without secret ones.
 local function heading(row, args)
   local shown = {}
   for name, value in pairs(args) do
@@ -33,7 +33,7 @@ local function heading(row, args)
   return { run = row.name, args = core.json_encode(shown) }
 end
 
--- Members of a table have no order: texts are compared when both were read back.
+-- Compares as JSON read back from text: members of a table have no order.
 local function same_run(a, b)
   local function members(text)
     local list = {}
@@ -59,7 +59,7 @@ local function take_in(journal, lines)
   end
 end
 
---- Opens the record at path, or a new one. Raises where it belongs to another call. reading: it is only looked at.
+--- Opens the journal at path, or creates it. Raises when it belongs to another call. reading = true: read only.
 function M.open(path, row, args, reading)
   local lines, head = lines_of(path), heading(row, args)
   if lines[1] and not same_run(lines[1], head) then
@@ -72,7 +72,7 @@ function M.open(path, row, args, reading)
   local file, why = io.open(path, "ab")
   if not file then usage_error.raise("--resume: " .. why) end
   journal.file = file
-  if file:seek("end") > 0 then file:write("\n") end -- behind a line that was cut
+  if file:seek("end") > 0 then file:write("\n") end -- after a line that was cut off
   if #lines == 0 then journal:write(head) end
   return journal
 end
@@ -83,7 +83,7 @@ function Journal:write(entry)
   if not done then error("the record of the run cannot be written: " .. tostring(why), 0) end
 end
 
---- What the record says of a vehicle: nil, or { outcome =, kind =, message = }.
+--- The journal's entry of a vehicle: nil, or { outcome =, kind =, message = }.
 function Journal:of(vin)
   return self.known[vin]
 end

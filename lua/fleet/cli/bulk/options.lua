@@ -1,8 +1,8 @@
--- The options that make a vehicle's verb one for many vehicles.
+-- The options that run a vehicle's verb for many vehicles.
 
 local M = {}
 
-M.models = { -- the fourth character of a VIN
+M.models = { -- by the fourth character of a VIN
   ms = "S", m3 = "3", mx = "X", my = "Y", cybertruck = "C", semi = "T", roadster = "R", cybercab = "A",
 }
 
@@ -16,7 +16,7 @@ M.list = {
   { name = "state", type = "string", choices = states, doc = "for the vehicles that are in this state; none is woken to find out" },
   { name = "model", type = "string", choices = models, doc = "for the vehicles of this model" },
   { name = "concurrency", type = "integer", min = 1, max = 256, doc = "how many vehicles at once, 8 when left out" },
-  { name = "dry_run", type = "boolean", doc = "tell for how many vehicles and what it would cost, and send nothing" },
+  { name = "dry_run", type = "boolean", doc = "print for how many vehicles and what it would cost, and send nothing" },
   { name = "resume", type = "string", placeholder = "FILE",
     doc = "keep a record in the file; what it says is done is left out, what it says is unknown is listed and not repeated" },
   { name = "csv", type = "boolean", doc = "print a line of comma-separated values for each vehicle" },
@@ -24,7 +24,7 @@ M.list = {
 
 M.selecting = { "all", "vins", "state", "model" }
 
---- Whether the options on a command line ask for many vehicles.
+--- Whether the command line has an option that selects many vehicles.
 function M.asked(texts)
   for _, name in ipairs(M.selecting) do
     if texts[name] ~= nil then return true end
@@ -32,7 +32,7 @@ function M.asked(texts)
   return false
 end
 
---- The first option that says nothing without one of those, or nil.
+--- The first option that is useless without one that selects vehicles, or nil.
 function M.stray(texts)
   for _, option in ipairs(M.list) do
     if texts[option.name] ~= nil then return option.name end

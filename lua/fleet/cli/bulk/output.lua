@@ -1,4 +1,4 @@
--- The results of many vehicles: as lines of JSON or CSV while they come, or as a table at the end.
+-- Prints the results of many vehicles: each at once as a line of JSON or CSV, or all as a table at the end.
 
 local core = require "fleet.core"
 local show = require "fleet.cli.show"
@@ -10,7 +10,7 @@ local columns = { "vin", "name", "outcome", "changed", "reason", "kind", "messag
 local function csv_cell(value)
   if value == nil then return "" end
   local text = tostring(value)
-  -- a spreadsheet takes what begins so for a formula
+  -- a spreadsheet would run it as a formula
   if string.find(text, "^[=+%-@\t\r]") then text = "'" .. text end
   if string.find(text, '[",\r\n]') then text = '"' .. string.gsub(text, '"', '""') .. '"' end
   return text
@@ -22,7 +22,7 @@ local function csv_line(cells)
   return table.concat(parts, ",") .. "\r\n"
 end
 
---- Before the first result. form: "json", "csv" or "table".
+--- Prints what comes before the first result. form: "json", "csv" or "table".
 function M.begin(out, form)
   if form ~= "csv" then return end
   local head = {}
@@ -30,7 +30,7 @@ function M.begin(out, form)
   out:write(csv_line(head))
 end
 
---- One result, when it is there.
+--- Prints one result.
 function M.add(out, form, entry)
   if form == "json" then
     out:write(core.json_encode(entry), "\n")
@@ -49,7 +49,7 @@ local function named(list)
   return false
 end
 
---- All results, at the end.
+--- Prints what comes after the last result; the table, when form is "table".
 function M.finish(out, form, list)
   if form ~= "table" then return end
   local records = {}

@@ -1,4 +1,4 @@
--- Which vehicles a command line for many means: { vin =, name = } in the order of the file or the account.
+-- Finds the vehicles that a command line for many selects: { vin =, name = } in the order of the file or the account.
 
 local bulk_options = require "fleet.cli.bulk.options"
 local core = require "fleet.core"
@@ -9,7 +9,7 @@ local vehicles = require "fleet.cli.vehicles"
 
 local M = {}
 
--- The first word of each line; the rest of it, and lines that begin with #, are the writer's own.
+-- Reads the first word of each line. The rest of a line is a comment, as are lines that begin with #.
 local function read_vins(environment, path)
   local text = input.read(environment, "--vins", path == "-" and "-" or "@" .. path)
   local list, seen, number = {}, {}, 0
@@ -76,8 +76,8 @@ local function check(given)
   if width and not (width >= 1 and width <= 256) then usage_error.raise("--concurrency must be 1 to 256") end
 end
 
---- The vehicles that the options name; nil, err, kind. The state and the name of vehicles are looked up in the account: one read
---- for each page of them, which is priced as data. A file of VINs alone asks nothing.
+--- The vehicles that the options select; or nil, err, kind. The state and the name come from the account: one read for each page, priced as
+--- data. A file of VINs alone needs no request.
 function M.find(context, given, call_options)
   check(given)
   local wanted = given.vins and read_vins(context.environment, given.vins)

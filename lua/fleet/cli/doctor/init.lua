@@ -1,5 +1,5 @@
--- What `fleet doctor` looks at, one function per subject. Each adds its lines to the report; none changes anything, and none
--- ends the others.
+-- The checks of `fleet doctor`, one function per subject. Each adds its lines to the report. None changes anything, and a failed check does
+-- not stop the others.
 
 local usage_error = require "fleet.cli.usage_error"
 local machine = require "fleet.cli.doctor.machine"
@@ -10,7 +10,7 @@ local spending = require "fleet.cli.doctor.spending"
 
 local M = {}
 
--- An option that no client can be made of is a line, too, and ends the list.
+-- An option with which no client can be made is a line of the report, and the last one.
 local function usable_options(report, context)
   local ok, err = pcall(context.client, context, report.given)
   if ok then return true end
@@ -18,8 +18,7 @@ local function usable_options(report, context)
   lines.failed(report, "options", err, "mend it in the configuration, the environment or on the command line")
 end
 
---- Looks at everything. given: vehicles (list, as a person names them), key_url, regions (list of names). Returns the lines
---- (doctor/lines.lua).
+--- Runs all checks. given: vehicles (list, as a person names them), key_url, regions (list of names). Returns the lines (doctor/lines.lua).
 function M.examine(context, texts, given)
   local report = { lines = {} }
   machine.configuration(report, context.environment, texts)

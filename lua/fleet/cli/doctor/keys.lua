@@ -1,4 +1,4 @@
--- Where `fleet doctor` looks for the public key: here, hosted, registered in each region, on the vehicles.
+-- Where `fleet doctor` looks for the public key: in the local file, on the domain, in each region's registration, and on the vehicles.
 
 local core = require "fleet.core"
 local tables = require "fleet.util.tables"
@@ -15,7 +15,7 @@ local function add_lines(report, more)
   for _, line in ipairs(more) do report.lines[#report.lines + 1] = tables.copy(line) end
 end
 
--- Without a domain nothing is signed for vehicles: only the file here can be told.
+-- Without a domain no other place of the key is known, so only the local file is reported.
 function M.key_places(report, context, key_url)
   local client_context = core.context(context:client())
   local domain = client_context.config.domain
@@ -36,7 +36,7 @@ function M.key_places(report, context, key_url)
   add_lines(report, report.key_lines)
 end
 
---- The registration in further regions: { name = region, registered = as findings.registered } each, into lines.
+--- Adds a line for the registration in each further region. found: list of { name = region, registered = as findings.registered }.
 function M.registrations(report, domain, found)
   for _, one in ipairs(found) do
     local name, bytes = "registration " .. one.name, one.registered.bytes
@@ -68,7 +68,7 @@ end
 
 -- ---- on the vehicles ----
 
--- The VINs, and which of them the account only drives.
+-- Returns the VINs, and those that the account may drive but does not own.
 local function vins_of(context, client, given)
   if given[1] then
     local vins, err = meant.find_all(context, given, { vin_only = true })
@@ -90,7 +90,7 @@ local function driver_line(report, vin)
   add(report, "pairing " .. vin, nil, vin .. ": this account is a driver of it: " .. owner_only)
 end
 
--- fleet_status fails as a whole where one of the vehicles is not the account's own.
+-- Asks for each vehicle alone: fleet_status fails as a whole when the account does not own one of the vehicles.
 local function status_of_each(report, context, client, vins)
   local known = {}
   for _, vin in ipairs(vins) do

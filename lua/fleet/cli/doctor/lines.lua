@@ -1,4 +1,4 @@
--- The report of `fleet doctor`: lines { name =, ok = true, false or nil (could not be looked at), message =, fix =, cause = }.
+-- The report of `fleet doctor`: lines { name =, ok = true, false or nil (could not be checked), message =, fix =, cause = }.
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- What `fleet doctor` finds on this machine: configuration, certificates, key and store.
+-- What `fleet doctor` checks on this machine: configuration, certificates, key and store.
 
 local core = require "fleet.core"
 local usage_error = require "fleet.cli.usage_error"
@@ -39,7 +39,7 @@ function M.configuration(report, environment, texts)
   add(report, "configuration", true, path)
 end
 
--- Options of the command line and the environment serve also where the file is unusable.
+-- Shows the options of the command line and the environment, which apply even when the configuration file is unusable.
 function M.other_options(report, environment, texts)
   if report.given then return end
   local ok, found = pcall(options.for_client, environment, texts)
@@ -47,7 +47,7 @@ function M.other_options(report, environment, texts)
   report.given = ok and found or {}
 end
 
---- The variables of `fleet sim --env` win over the configuration.
+--- Warns that the variables of `fleet sim --env` override the configuration.
 function M.simulator(report, environment)
   if not simulator.variable(environment) then return end
   local message = "this shell points at a simulator, " .. (environment.getenv("FLEET_BASE_URL") or "which has no address")
@@ -81,7 +81,7 @@ function M.key(report)
   report.key, given.key = { problem = err.message }, nil -- the client works without it
 end
 
--- Files of the store that others could read, each named once.
+-- Files of the store that other users could read, each named once.
 local function store_files(directory, warnings)
   for _, name in ipairs(core.directory_list(directory) or {}) do
     local _, facts = core.file_read(directory .. "/" .. name, 2e6)
@@ -91,7 +91,7 @@ local function store_files(directory, warnings)
   end
 end
 
--- One that machines share: what its operator must know.
+-- A store that several machines share: what its operator must know.
 local function shared_store(report, text)
   local ran, opened, err = pcall(require("fleet.store").open, text)
   if not ran then opened, err = nil, { message = tostring(opened) } end
@@ -128,7 +128,9 @@ function M.store(report)
     return failed(report, "store", full, "make room there, and make it writable: a token that cannot be saved is lost")
   end
   store_files(directory, warnings)
-  if warnings[1] then return add(report, "store", false, table.concat(warnings, "; "), "nobody else may read it: it holds tokens") end
+  if warnings[1] then
+    return add(report, "store", false, table.concat(warnings, "; "), "make it readable by its owner only: it holds tokens")
+  end
   add(report, "store", true, directory .. " (yours alone, writable)")
 end
 

@@ -1,4 +1,4 @@
--- What `fleet doctor` asks the service: whether it answers, whether the clocks agree, who is signed in and for what.
+-- What `fleet doctor` asks the service: whether it answers, whether the clocks agree, which account is signed in, with which scopes.
 
 local core = require "fleet.core"
 local tables = require "fleet.util.tables"

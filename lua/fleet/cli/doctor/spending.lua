@@ -1,4 +1,4 @@
--- What `fleet doctor` finds on what is spent: this month's cost and the state of the budgets.
+-- What `fleet doctor` reports on costs: this month's cost and the state of the budgets.
 
 local prices = require "fleet.budget.prices"
 local lines = require "fleet.cli.doctor.lines"
@@ -16,7 +16,7 @@ local function add_limit(report, limit)
     "raise it in 'budgets' of the configuration, or send single calls with --force")
 end
 
---- The budgets of the account; those of vehicles are shown by 'fleet cost'.
+--- Reports the budgets of the account; `fleet cost` shows those of vehicles.
 function M.budgets(report, context)
   local client = context:client()
   local cost, err = client:cost {}

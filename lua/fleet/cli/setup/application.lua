@@ -1,5 +1,5 @@
--- The first step of `fleet setup`: what Tesla's developer site says of the application. Asked for at a terminal, otherwise
--- taken from options and environment.
+-- The first step of `fleet setup`: the data of the application on Tesla's developer site. Asked for at a terminal, otherwise taken from
+-- options and environment.
 
 local core = require "fleet.core"
 local hostname = core.hostname
@@ -28,9 +28,9 @@ local function app_kind(s)
 end
 
 local function region_names(s)
-  local usual = { s.options.region or vendor().regions[1].name }
+  local default = { s.options.region or vendor().regions[1].name }
   local answer = prompts.answer(s.environment, {
-    name = "regions", label = "regions in which to register, of na, eu, cn", environment = "FLEET_REGIONS", fallback = usual,
+    name = "regions", label = "regions in which to register, of na, eu, cn", environment = "FLEET_REGIONS", fallback = default,
   }, s.given.regions, s.asking)
   if type(answer) == "table" then return answer end
   local list = {}
@@ -72,7 +72,7 @@ local function ask_regions(s)
   s.options.region = s.options.region or s.regions[1]
 end
 
---- The step: the options that describe the application, in s.options; s.app and s.regions beside them.
+--- Runs the step. Sets s.options (the options that describe the application), s.app and s.regions.
 function M.run(s)
   ask_application(s)
   ask_domain(s)

@@ -1,8 +1,8 @@
--- The steps of `fleet setup`. Each looks first whether it is done, so that setup can be run again after any of them: after a
--- file was hosted, an owner has paired, the network has come back.
+-- The steps of `fleet setup`. Each step first checks whether it is done already, so that setup can be run again at any time: after hosting
+-- the key, after pairing, after a network failure.
 --
--- A step returns "done", "skipped" or "todo", a sentence and, for "todo", what to do; or nil, err, kind, which ends setup.
--- What a person must do elsewhere (hosting, pairing) is a "todo" and ends nothing: signing in and reading go without it.
+-- A step returns "done", "skipped" or "todo", a sentence and, for "todo", what to do; or nil, err, kind, which ends setup. What a person
+-- must do elsewhere (hosting, pairing) is a "todo" and does not end setup: signing in and reading work without it.
 
 local application = require "fleet.cli.setup.application"
 local vehicles = require "fleet.cli.setup.vehicles"
@@ -65,10 +65,10 @@ local function hosting(s)
   if found.bytes == s.key.bytes then return "skipped", "the key is at " .. found.url end
   local why = found.problem or "another key is hosted there"
   return "todo", found.url .. ": " .. why,
-    "put this file there, for everybody to read, and leave it there: " .. s.key_file
+    "put this file there, readable without a login, and leave it there: " .. s.key_file
 end
 
--- The public half beside the private one, ready to be copied to the web server.
+-- Writes the public key beside the private one, ready to be copied to the web server.
 local function public_file(s)
   local path = string.gsub(s.options.key, "%.pem$", "") .. ".public.pem"
   local before = core.file_read(path, 65536)
@@ -77,7 +77,7 @@ local function public_file(s)
   return atomic_file.write(path, s.key.pem)
 end
 
--- One region: is it there, is it this key, else register. Returns "done" or "skipped", or nil and what is wrong.
+-- Registers in one region unless the right key is registered there. Returns "done" or "skipped", or nil and what is wrong.
 local function register_in(s, client)
   local place = require("fleet.region").describe(core.context(client))
   local known = findings.registered(client.partner:public_key { domain = s.options.domain })
@@ -127,7 +127,7 @@ local function region(s)
   return "done", (found.region and found.region .. ", " or "") .. found.base_url
 end
 
---- The steps in their order: name, what it does, and how.
+--- The steps in their order: name, description, function.
 M.steps = {
   { "application", "what Tesla's developer site says of it", application.run },
   { "key", "the private key that signs commands, readable by you only", key },
@@ -145,8 +145,8 @@ M.steps = {
 }
 
 --- Runs the steps. s: context, environment, given (the verb's options), options (of fleet.new, as far as known), path (of the
---- configuration), asking, begin(i, name, doc), finish(step), say(text). Returns the list of
---- { name =, state =, message =, fix = }, or nil, err, kind.
+--- configuration), asking, begin(i, name, doc), finish(step), say(text). Returns the list of { name =, state =, message =, fix = }, or nil,
+--- err, kind.
 function M.run(s)
   local results = {}
   for i, step in ipairs(M.steps) do
@@ -159,7 +159,7 @@ function M.run(s)
   return results
 end
 
---- The options that are known before anything is asked.
+--- The options that are known before the first question.
 function M.known(environment, texts)
   return options.for_client(environment, texts, true)
 end

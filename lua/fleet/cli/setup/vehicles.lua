@@ -6,7 +6,7 @@ local pairing_line = require("fleet.registration.pairing").line
 
 local M = {}
 
---- The step: which vehicles there are, in s.vehicles.
+--- Runs the step: lists the vehicles into s.vehicles.
 function M.first_read(s)
   local vehicles, err, kind = s.client:vehicles():collect()
   if not vehicles then return nil, err, kind end
@@ -43,7 +43,7 @@ local function wait_for(s, lines)
   return left
 end
 
---- The step: the key on each of them.
+--- Runs the step: checks or waits for the key on each vehicle.
 function M.pair(s)
   if not s.options.domain then return "skipped", "no domain, no pairing" end
   local vins = {}

@@ -1,5 +1,5 @@
--- The status page as HTML: a card for each automation. Names, sentences and messages come from files and from the service; every one is
--- escaped.
+-- The status page as HTML: a card for each automation. All texts are escaped: names, sentences and messages come from files and from the
+-- service.
 
 local local_time = require "fleet.automation.local_time"
 local night = require "fleet.chart.night"
@@ -9,7 +9,7 @@ local tables = require "fleet.util.tables"
 
 local M = {}
 
-local again_every = 30 -- seconds between two looks of a browser that stays
+local again_every = 30 -- seconds after which an open page reloads
 
 local STYLE = [[<style>
 html body { max-width: 52rem; }
@@ -38,7 +38,7 @@ local function cost_text(one)
   return string.format("%s USD (%s)", core.fixed(one.cost.usd, 3), calls)
 end
 
--- A page tells its moments by one clock: an automation without a zone takes that of the others.
+-- All times of the page are in one zone: automations without a zone use that of the others.
 local function zone_of(list)
   for _, one in ipairs(list) do
     if one.zone then return one.zone end
@@ -66,16 +66,16 @@ local function facts(one)
   }
 end
 
--- With the zone, as the only moment of the page that says which it is.
+-- With the zone: other times of the page omit it.
 local function moment_text(zone, at)
   at = math.floor(at)
   if not zone then return os.date("!%Y-%m-%d %H:%M UTC", at) end
   return local_time.date(zone, at) .. string.gsub(local_time.text(zone, at), "^%a+", "") .. " " .. zone:localtime(at).abbreviation
 end
 
-local narrow = 320 -- pixels: a phone's width without the margins
+local narrow = 320 -- pixels: the width of a phone without margins
 
--- Drawn for two widths, so that its letters stay as large as those of the page.
+-- Draws the plan for two widths, so that its text keeps the size of the page's text.
 local function plan_of(one)
   if not one.plan or not one.zone then return "" end
   return "<div class=\"wide\">" .. night.svg(one.plan, one.zone, { within = true }) .. "</div><div class=\"narrow\">"
@@ -94,7 +94,8 @@ local function card(one)
   }
 end
 
---- list: of Automation:status(), or { name =, failure = } for one that cannot tell. about: { file =, at = UTC seconds, version = }.
+--- Returns the page. list: of Automation:status(), or { name =, failure = } when the status cannot be read. about: { file =, at = UTC
+--- seconds, version = }.
 function M.of(list, about)
   local cards, zone = {}, zone_of(list)
   for i, one in ipairs(in_one_zone(list, zone)) do cards[i] = card(one) end

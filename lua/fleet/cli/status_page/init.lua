@@ -1,9 +1,9 @@
--- The status page of `fleet run --listen`: what each automation thinks, for a browser and as JSON. It changes nothing, and answers this
--- machine only: a web page that a browser shows can neither ask for it in its own name nor by a name that it has made to point here.
+-- The status page of `fleet run --listen`: the state of each automation, for a browser and as JSON. It is read-only and answers this
+-- machine only. Checks of Host and Origin keep out web pages that a browser shows, also those with a name that resolves to this machine.
 
 local core = require "fleet.core"
 local html = require "fleet.cli.status_page.html"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 local usage_error = require "fleet.cli.usage_error"
 
 local M = {}
@@ -17,7 +17,8 @@ local function is_loopback(host)
   return string.find(host, "^127%.%d+%.%d+%.%d+$") ~= nil or host == "::1"
 end
 
---- { unix = path } or { host =, port = } of the text of --listen. Raises for what is no address, and for one that others reach.
+--- Parses the text of --listen: { unix = path } or { host =, port = }. Raises for text that is not an address, and for an address that
+--- other machines can reach.
 function M.address(text)
   local path = string.match(text, "^unix:(/.+)$")
   if path then return { unix = path } end
@@ -27,13 +28,13 @@ function M.address(text)
     usage_error.raise("--listen is 127.0.0.1:port, [::1]:port or unix:/path, not '" .. text .. "'", { "run" })
   end
   if not is_loopback(host) then
-    usage_error.raise("--listen: '" .. text .. "' is not this machine alone, and nobody would be asked who he is: listen on 127.0.0.1",
+    usage_error.raise("--listen: '" .. text .. "' can be reached from other machines, and the page has no login: listen on 127.0.0.1",
       { "run" })
   end
   return { host = host, port = tonumber(port) }
 end
 
--- ---- who may ask ----
+-- ---- access ----
 
 local function is_our_name(self, host)
   host = string.lower(host or "")
@@ -43,7 +44,7 @@ local function is_our_name(self, host)
   return ours and (name == host or tonumber(port) == self.server:port())
 end
 
--- Why a request is refused: status and sentence, or nil.
+-- Returns the status and the sentence of a rejected request, or nil.
 local function objection(self, asked)
   if not self.place.unix then
     if asked.headers.origin then return 403, "requests of web pages are refused" end
@@ -52,7 +53,7 @@ local function objection(self, asked)
   if asked.method ~= "GET" and asked.method ~= "HEAD" then return 405, "this page only shows" end
 end
 
--- ---- what is told ----
+-- ---- content ----
 
 local function iso(at, zone)
   return at and core.time_text(math.floor(at), zone and zone:offset(math.floor(at)) or 0) or nil
@@ -83,7 +84,7 @@ local function as_json(one)
   }
 end
 
--- An automation whose state cannot be read does not take the page from the others.
+-- An automation whose state cannot be read is reported on its own card; the page shows the others.
 function M.status_of(one)
   local ran, found, err = pcall(one.status, one)
   if ran and found then return found end
@@ -152,7 +153,7 @@ end
 local Page = {}
 Page.__index = Page
 
---- Where it listens, as a person types it.
+--- The address of the page, as a person types it.
 function Page:url()
   if self.place.unix then return "unix:" .. self.place.unix end
   local host = string.find(self.place.host, ":", 1, true) and "[" .. self.place.host .. "]" or self.place.host
@@ -163,7 +164,7 @@ function Page:close()
   self.server:close()
 end
 
---- Listens at an address of M.address. file: of the automations; list: function() -> the automations that run. Returns a page, or nil, err,
+--- Listens at an address of M.address. file: of the automations; list: function() -> the running automations. Returns a page, or nil, err,
 --- kind.
 function M.open(place, file, list)
   local self = setmetatable({ place = place, file = file, list = list }, Page)

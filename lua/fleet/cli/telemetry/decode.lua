@@ -1,4 +1,4 @@
--- `fleet telemetry decode`: what bytes of a vehicle say: an envelope, or a payload alone; as they are, or as hex or base64 text.
+-- `fleet telemetry decode`: decodes the bytes of a vehicle, an envelope or a payload alone; as they are, or as hex or base64.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -12,7 +12,7 @@ local function unhex(text)
   return (string.gsub(text, "%x%x", function(digits) return string.char(tonumber(digits, 16)) end))
 end
 
--- The bytes that a text may stand for, the likeliest first.
+-- The bytes that a text may encode, the likeliest first.
 local function readings(text)
   local list, packed = {}, string.gsub(text, "%s", "")
   if #packed > 0 and #packed % 2 == 0 and not string.find(packed, "%X") then list[#list + 1] = unhex(packed) end
@@ -42,14 +42,14 @@ local function message(stream, bytes)
   return record
 end
 
--- A payload that is none still reads as one that says nothing.
+-- Other bytes may parse as an empty payload; such a reading is discarded.
 local function says_something(record)
   if not record then return false end
   return next(record.values or {}) ~= nil or (record.invalid or {})[1] ~= nil or record.texts ~= nil
     or (record.alerts or {})[1] ~= nil or (record.errors or {})[1] ~= nil
 end
 
---- What the text says as a table, or nil, err, "invalid".
+--- The decoded text as a table, or nil, err, "invalid".
 function M.decode(stream, text)
   for _, bytes in ipairs(readings(text)) do
     local found = message(stream, bytes)

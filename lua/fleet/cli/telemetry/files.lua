@@ -1,4 +1,4 @@
--- Which files the verbs of `fleet telemetry` use: those that are named, else those of one directory.
+-- The files of the verbs of `fleet telemetry`: those that options name, else those of one directory.
 
 local core = require "fleet.core"
 local options = require "fleet.cli.options"
@@ -26,7 +26,7 @@ M.options = {
 
 M.PORT = 8443
 
---- Where the files are. A shell that points at a simulator has a directory of the simulator's.
+--- The directory of the files. A shell that points at a simulator uses a directory of the simulator.
 function M.directory(environment, given)
   if given.directory then return given.directory end
   local simulator = environment.getenv("FLEET_SIM_DIRECTORY")
@@ -68,7 +68,7 @@ function M.read(environment, given, wanted)
   return found
 end
 
---- The first name that a certificate is for; nil where it has none.
+--- The first name in a certificate; nil when it has none.
 function M.host_of(pem)
   local list = pem and require("fleet.util.optional_module").need("stream").certificates(pem)
   return list and list[1].hosts[1] or nil

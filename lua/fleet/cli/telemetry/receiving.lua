@@ -1,4 +1,4 @@
--- A receiver of `fleet telemetry serve`, `watch` and `setup`: whose vehicles it admits, and how it prints what comes.
+-- The receiver of `fleet telemetry serve`, `watch` and `setup`: which vehicles it admits, and how it prints records.
 
 local core = require "fleet.core"
 local files = require "fleet.cli.telemetry.files"
@@ -13,7 +13,7 @@ M.options = {
   { name = "any_vehicle", type = "boolean", doc = "admit every vehicle with a valid certificate, not only the account's" },
 }
 
---- The VINs that are meant: the words, or all vehicles of the account, whose list is free. Or nil, err, kind.
+--- The VINs that the words name; without words, all vehicles of the account, whose list is free. Returns nil, err, kind on failure.
 function M.vins(context, words)
   if words[1] then return vehicles.find_all(context, words, { vin_only = true }) end
   local list, err, kind = context:client():products()
@@ -27,8 +27,8 @@ function M.vins(context, words)
   return nil, err, "not_found"
 end
 
---- A receiver that listens, or nil, err, kind. given: options of the command line; found: of files.read; vins: nil admits all;
---- handlers: on_record, on_connection, outputs, ack.
+--- A listening receiver, or nil, err, kind. given: options of the command line; found: of files.read; vins: nil admits all; handlers:
+--- on_record, on_connection, outputs, ack.
 function M.open(context, given, found, vins, handlers)
   local stderr = context.environment.stderr
   return context:check(require("fleet.telemetry").new, {
@@ -79,7 +79,7 @@ function makers.mqtt(outputs, given)
   return outputs.mqtt { broker = given.broker, user = given.user, password = given.password }
 end
 
--- Plain on loopback; elsewhere with the receiver's certificate.
+-- Plain TCP on loopback; TLS with the receiver's certificate elsewhere.
 function makers.teslamate(outputs, given, context)
   local host, port = string.match(given.teslamate or "127.0.0.1:8444", "^%[?([^%[%]]-)%]?:(%d+)$")
   if not host or tonumber(port) > 65535 then
@@ -94,8 +94,8 @@ function makers.teslamate(outputs, given, context)
   }
 end
 
---- What the options say: { printed = "lines", "text" or nil, outputs = list, ack = }, or nil, err, kind. Stores are acknowledged to
---- vehicles once they have stored.
+--- The outputs that the options choose: { printed = "lines", "text" or nil, outputs = list, ack = }, or nil, err, kind. With a store, the
+--- receiver acknowledges a record once it is stored.
 function M.outputs(context, given)
   from_environment(context.environment, given)
   local found, outputs = { outputs = {}, ack = "at_once" }, require "fleet.telemetry.outputs"
@@ -149,7 +149,7 @@ local function clock(at) return os.date("%H:%M:%S", math.floor(at)) end
 
 local function short(vin) return vin and string.sub(vin, -6) or "?" end
 
---- One line of a record: the time, the end of the VIN, and what has changed; of more than `most` the first ones.
+--- One line for a record: the time, the end of the VIN, and the changed fields, at most `most` of them.
 function M.record_text(record, most)
   local parts = {}
   for name, value in pairs(record.values or {}) do parts[#parts + 1] = name .. " " .. value_text(name, value) end
@@ -171,9 +171,9 @@ function M.connection_text(event)
   return string.format("%s %s  %s%s%s", clock(event.at), short(event.vin), event.type, from, reason)
 end
 
--- ---- until it is ended ----
+-- ---- until a signal ----
 
---- Turns the loop until SIGTERM or an interrupt arrives.
+--- Runs the loop until SIGTERM or an interrupt arrives.
 function M.until_ended()
   local loop, signals, ended = require("fleet").loop, assert(core.signals()), false
   local watch = loop.watch(signals:fd(), "r", function()

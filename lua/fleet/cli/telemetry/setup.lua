@@ -1,5 +1,5 @@
--- `fleet telemetry setup`: from nothing to the first record of each vehicle. Each step says what it found; the first that cannot go on
--- says what to do. Nothing is sent before its price was shown and confirmed.
+-- `fleet telemetry setup`: from nothing to the first record of each vehicle. Each step reports its result; a step that cannot continue says
+-- what to do. Before a configuration is sent, its price is shown and confirmed.
 
 local check = require "fleet.telemetry.check"
 local cost = require "fleet.telemetry.cost"
@@ -19,15 +19,15 @@ local M = {}
 
 local function short(vin) return "…" .. string.sub(vin, -6) end
 
--- Seconds until the first record is missed: an adopted configuration is used at once by a vehicle that is awake.
+-- Seconds until the first record counts as missing: an awake vehicle uses an adopted configuration at once.
 local FIRST_RECORD = 60
-local SHOWN = 3 -- fields of it
+local SHOWN = 3 -- fields of a record
 
 local function stop(text, more) return errors.failure("refused", "setup: " .. text, more) end
 
--- ---- what is sent ----
+-- ---- the configuration ----
 
---- The fields and the policy of a configuration: of a template, or a file.
+--- The fields and the policy of a configuration, from a template or a file.
 function M.wanted(given, name)
   if not given.fields then return templates.config(name or given.template or "charging") end
   local text, why = private_authority.read(given.fields)
@@ -40,7 +40,7 @@ function M.wanted(given, name)
   return config
 end
 
---- One line of prices: what a configuration costs at most.
+--- One line with the highest price of a configuration.
 function M.price_text(ceiling)
   local text = string.format("at most %.0f signals an hour awake; %g hours a day of %d vehicle%s: %.0f signals, %.2f USD a month at most",
     ceiling.an_hour, ceiling.hours, ceiling.cars, ceiling.cars == 1 and "" or "s", ceiling.a_month, ceiling.usd_a_month)
@@ -83,7 +83,7 @@ local function receiver(s)
       end
     end,
     on_connection = function(event)
-      local is_a_look = string.find(event.reason or "", "did not return a certificate", 1, true) -- our own, at the port
+      local is_a_look = string.find(event.reason or "", "did not return a certificate", 1, true) -- our own check of the port
       if event.type == "refused" and not is_a_look then s.refused[#s.refused + 1] = event.reason or "no reason" end
     end,
   })
@@ -145,7 +145,7 @@ local function errors_text(car)
   return string.format("%s: %s", tostring(newest.error_name or newest.name), tostring(newest.error))
 end
 
--- Why no record of a vehicle has come, as a sentence.
+-- Why no record of a vehicle has arrived, as a sentence.
 local function why_nothing(s, car)
   local reported = errors_text(car)
   if reported then return "the vehicle reports " .. reported end

@@ -10,7 +10,7 @@ local usage_error = require "fleet.cli.usage_error"
 
 local times = { expires_at = true, refreshed_at = true, refresh_by = true }
 
--- Times as people read them; JSON keeps the seconds.
+-- Times as people read them; JSON has the seconds.
 local function readable(token)
   local copy = {}
   for name, value in pairs(token) do
@@ -20,7 +20,7 @@ local function readable(token)
   return copy
 end
 
--- No token is what every call would end with, too.
+-- A missing token is a failure here, as it is for every call.
 local function token_info(context)
   local found, err, kind = context:client():token_info()
   if err then return nil, err, kind end
@@ -50,7 +50,7 @@ local function given_kind(context, line)
   usage_error.raise("'--auth' must be user or business")
 end
 
--- The process ends here, and an unsaved pair with it: what is a remark in a program is a failure on the command line.
+-- The process ends here and would lose a token pair that it could not save. A program gets a warning in that case; the command fails.
 local function refresh(context, line)
   local wanted = given_kind(context, line)
   local done, err, kind = context:check(context:client().refresh, context:client(), { auth = wanted })
@@ -135,7 +135,7 @@ end
 return {
   {
     name = "token.info", words = {}, run = token_info, show = show_tokens,
-    doc = "Tells what is known of the stored tokens: scopes, ends, the day by which they must be refreshed. Never the tokens.",
+    doc = "Shows what is known of the stored tokens: scopes, expiry, the day by which they must be refreshed. Never the tokens.",
   },
   {
     name = "refresh", words = {}, takes = { whose }, run = refresh, show = show_refresh,
@@ -158,6 +158,6 @@ return {
   },
   {
     name = "region", words = {}, takes = { discover }, run = region,
-    doc = "Asks which region the account lives in, and tells the address that is used.",
+    doc = "Asks which region the account lives in, and shows the address that is used.",
   },
 }

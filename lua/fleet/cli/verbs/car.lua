@@ -1,5 +1,5 @@
--- fleet locate | navigate | keys | body_controller_state | signed_data | signed_nearby_charging_sites | wait_until: what a car's handle
--- does beside the rows.
+-- fleet locate | navigate | keys | body_controller_state | signed_data | signed_nearby_charging_sites | wait_until: methods of a vehicle's
+-- handle that are not rows.
 
 local options = require "fleet.cli.options"
 local prices = require "fleet.budget.prices"
@@ -40,7 +40,7 @@ end
 
 -- ---- navigate ----
 
--- The address is one word; where it stands alone, the account's only vehicle is meant.
+-- The address is the last word; without another word, the account's only vehicle is meant.
 local function navigate(context, line)
   refuse_pairs(line, "navigate")
   local words = line.words
@@ -70,7 +70,7 @@ local function is_section(word)
   return string.find(" " .. sections .. " ", " " .. word .. " ", 1, true) ~= nil
 end
 
--- A first word that is no section is the vehicle.
+-- The first word is the vehicle unless it is the name of a section.
 local function signed_data(context, line)
   refuse_pairs(line, "signed_data")
   local wanted, vehicle = {}, nil
@@ -96,7 +96,7 @@ end
 
 -- ---- keys, body_controller_state, signed_nearby_charging_sites ----
 
--- A read that takes a vehicle and options.
+-- A verb that reads: it takes a vehicle and options.
 local function read_of(name, method)
   return function(context, line)
     refuse_pairs(line, name)
@@ -139,7 +139,7 @@ local compare = {
   [">"] = function(a, b) return a > b end, ["<"] = function(a, b) return a < b end,
 }
 
--- field=value, or 'field>=80' as one word: the field and what its value must be.
+-- Parses field=value, or 'field>=80' as one word: the field and the wanted value.
 local function condition_of(line)
   local pair = line.pairs[1]
   if pair and not line.pairs[2] then

@@ -1,4 +1,4 @@
--- fleet chart: a day's or a month's energy flow, drawn.
+-- fleet chart: draws the energy flow of a day or a month.
 
 local core = require "fleet.core"
 local tables = require "fleet.util.tables"
@@ -11,7 +11,7 @@ local vehicles = require "fleet.cli.vehicles"
 
 local output = { name = "output", type = "string", placeholder = "FILE", doc = "write an SVG picture in place of text" }
 
--- month=2026-03 is the days of a month as two local dates.
+-- month=2026-03 becomes the first and last local date of the month.
 local function take_month(line)
   for i, pair in ipairs(line.pairs) do
     if pair.name == "month" then
@@ -27,10 +27,10 @@ local function take_month(line)
   return {}
 end
 
--- What one entry of a month's history covers is not published: where it is the whole month, the days are asked for.
+-- Tesla does not document what one entry of a month's history covers. When it is the whole month, the days are requested.
 local by_days = { period = "day", split = 31 }
 
--- The site's date now.
+-- Today's date at the site.
 local function today(site)
   local info, err, kind = site:site_info()
   if err then return nil, err, kind end
@@ -72,7 +72,7 @@ local function of_file(context, line)
   return type(history.response) == "table" and history.response or history
 end
 
--- Whether a word names a file; else it is a site's id or name.
+-- Whether a word names a file; otherwise it is a site's id or name.
 local function is_file(word)
   if not word or string.match(word, "^%d+$") then return false end
   if word == "-" or string.find(word, "/", 1, true) or string.find(word, "%.json$") then return true end

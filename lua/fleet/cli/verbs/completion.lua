@@ -87,14 +87,14 @@ end
 complete -c fleet -f -a '(__fleet_words)'
 ]]
 
--- How a shell writes a pattern (quoted but for its stars), and one place.
+-- How a shell writes a pattern (quoted except for its stars), and one position.
 local function quoted_pattern(pattern)
   local parts = {}
   for i, part in ipairs(pattern) do parts[i] = (part == "*" or part == "") and part or '"' .. part .. '"' end
   return table.concat(parts)
 end
 
--- Words, and the variables that hold what other verbs take as well and the names of vehicles.
+-- The words, and the variables that hold shared words and the names of vehicles.
 local function with_shared(list, place, suffix)
   local parts = { unpack(list) }
   if place.names and suffix == "" then parts[#parts + 1] = "$names" end
@@ -114,7 +114,7 @@ local function of_fish(place)
     with_shared(place.words, place, ""), with_shared(place.choices, place, "_choices"))
 end
 
--- The shared lists as variables. form: of one, taking its name and its words.
+-- The shared lists as shell variables. form: writes one variable from a name and words.
 local function variables(form)
   local lines, shared = {}, completion.shared()
   for _, name in ipairs { "own", "client" } do
@@ -124,7 +124,7 @@ local function variables(form)
   return table.concat(lines, "\n")
 end
 
--- The names that `fleet vehicles` has left: fleet.cli.names.
+-- The names that `fleet vehicles` has written: fleet.cli.names.
 local names_of_sh = '\n  local names="$(cat "${XDG_CACHE_HOME:-$HOME/.cache}/fleet/names" 2>/dev/null)"'
 local names_of_fish = "\n  set -l cache $XDG_CACHE_HOME\n  test -n \"$cache\"; or set cache $HOME/.cache\n"
   .. "  set -l names (cat $cache/fleet/names 2>/dev/null)"

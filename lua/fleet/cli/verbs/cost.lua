@@ -72,7 +72,7 @@ return {
   {
     name = "cost", usage = "cost [--month YYYY-MM] [--vehicle VIN]", words = {}, takes = takes, run = run, show = show,
     json = function(value) return core.json_encode(value, "days vehicles budgets") end,
-    doc = "Tells what the calls of a month cost, as this store counted them: by class, day and vehicle, against the budgets.",
+    doc = "Shows what the calls of a month cost, as this store counted them: by class, day and vehicle, against the budgets.",
     details = "Days and months are those of UTC. What other stores or other applications spent is not known here.",
   },
 }

@@ -1,4 +1,4 @@
--- fleet doctor: what keeps this installation from working, line by line, and what to do.
+-- fleet doctor: checks this installation line by line, and says how to fix what fails.
 
 local errors = require "fleet.util.errors"
 local prices = require "fleet.budget.prices"

@@ -4,7 +4,7 @@ local core = require "fleet.core"
 local rows = require "fleet.call.rows"
 local show = require "fleet.cli.show"
 
--- Rows as JSON, without what JSON cannot say.
+-- Rows for JSON, without values that JSON cannot represent.
 local function as_json(list)
   local copies = {}
   for i, row in ipairs(list) do

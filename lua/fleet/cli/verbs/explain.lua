@@ -4,7 +4,7 @@ local core = require "fleet.core"
 local remedies = require "fleet.cli.remedies"
 local usage_error = require "fleet.cli.usage_error"
 
--- Causes of a kind with their cures on the command line.
+-- The causes of a kind, with their cures on the command line.
 local function causes_of(kind)
   local list = {}
   for _, case in ipairs(remedies[kind] or {}) do
@@ -26,7 +26,7 @@ local function status_title(row)
   return row.trait == "proxy" and title .. ", from a signing proxy" or title
 end
 
--- Rows of a table that bear this word, as { what it is, its row }.
+-- The rows of a table that have this word, as { description, row }.
 local function rows_named(word)
   local found = {}
   local function look(list, title, is_it)
@@ -41,14 +41,14 @@ local function rows_named(word)
   return found
 end
 
--- ---- words inside the text of another program ----
+-- ---- words inside the messages of other programs ----
 
--- Small letters, and one _ for whatever stands between words: "MESSAGEFAULT_ERROR_BUSY" holds "_busy_".
+-- Lower case, with one _ for all characters between words: "MESSAGEFAULT_ERROR_BUSY" contains "_busy_".
 local function squeezed(text)
   return (string.gsub("_" .. string.gsub(string.lower(text), "[^%w]", "_") .. "_", "_+", "_"))
 end
 
--- Every row whose word stands in the text, as { word =, title =, row = }.
+-- Every row whose word occurs in the text, as { word =, title =, row = }.
 local function rows_inside(text)
   local whole, found = squeezed(text), {}
   local function look(word, title, row)
@@ -71,7 +71,7 @@ local function rows_inside(text)
   return found
 end
 
--- A word inside a longer one that was found too says less: BUSY in "busy or finishing wake-up".
+-- Drops a word that is part of a longer match: BUSY in "busy or finishing wake-up".
 local function without_parts(found)
   local kept, seen = {}, {}
   for _, one in ipairs(found) do
@@ -135,7 +135,7 @@ end
 return {
   {
     name = "explain", usage = "explain KIND | REASON | FAULT | STATUS", local_only = true, show = show, json = as_json,
-    doc = "Tells cause and cure of a kind of error, a vehicle's reason, a fault by name or number, or an HTTP status; also "
+    doc = "Explains cause and cure of a kind of error, a vehicle's reason, a fault by name or number, or an HTTP status; also "
       .. "of those in the text of another program.",
     details = "fleet explain key_not_paired\nfleet explain could_not_wake_buses\nfleet explain 6\nfleet explain 412\n"
       .. "fleet explain 'car could not execute command: is_charging'",

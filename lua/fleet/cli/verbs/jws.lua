@@ -17,8 +17,8 @@ local takes = {
   { name = "force", type = "boolean", doc = "sign a telemetry configuration that has problems" },
 }
 
--- A file that says where to send telemetry is checked as a configuration (doc/protocol.md#telemetry-configuration); it may also be the
--- whole body { vins =, config = }.
+-- A file that says where to send telemetry is checked as a configuration (doc/protocol.md#telemetry-configuration); it may also be a whole
+-- body { vins =, config = }.
 local function check_configuration(context, claims, force)
   if claims.hostname == nil or claims.fields == nil or force then return true end
   local _, wall = core.clock()

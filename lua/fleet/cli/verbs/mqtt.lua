@@ -1,4 +1,4 @@
--- fleet mqtt: the account on an MQTT broker, until it is ended.
+-- fleet mqtt: publishes the account on an MQTT broker, until a signal ends it.
 
 local automation_file = require "fleet.cli.automation_file"
 local core = require "fleet.core"
@@ -28,7 +28,7 @@ local function from_environment(environment, given)
   end
 end
 
--- A file of options is data; a password has no place in it.
+-- Reads a file of options. It must not contain the password.
 local function from_file(path)
   if not path then return {} end
   local found, err = require("fleet.client.config_file").read(path)
@@ -54,12 +54,12 @@ local function bridge_options(context, given)
   return all
 end
 
-local function tell(context, text)
+local function print_line(context, text)
   context.out:write(os.date("!%Y-%m-%d %H:%M:%SZ "), text, "\n")
   context.out:flush()
 end
 
--- An interrupt or SIGTERM ends it after the commands that are under way, a second one at once.
+-- Runs the bridge. An interrupt or SIGTERM ends it after the commands in flight; a second one ends it at once.
 local function run_until_ended(context, bridge)
   local fleet = require "fleet"
   local signals, ending = assert(core.signals()), false
@@ -71,7 +71,7 @@ local function run_until_ended(context, bridge)
     bridge:stop()
   end)
   local ok, done, err, kind = pcall(fleet.run, function()
-    return bridge:run { progress = function(text) tell(context, text) end }
+    return bridge:run { progress = function(text) print_line(context, text) end }
   end)
   watch:close()
   signals:close()

@@ -1,4 +1,4 @@
--- fleet pair [VIN]: where the owner adds the application's key to a vehicle, and whether it is there.
+-- fleet pair [VIN]: the address where the owner adds the application's key to a vehicle, and whether the key is there.
 
 local core = require "fleet.core"
 local prices = require "fleet.budget.prices"

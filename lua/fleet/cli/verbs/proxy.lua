@@ -1,4 +1,4 @@
--- fleet proxy: the signing proxy, until it is ended.
+-- fleet proxy: runs the signing proxy until a signal ends it.
 
 local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
@@ -29,7 +29,7 @@ local takes = {
   { name = "drain", type = "number", doc = "seconds that commands under way have when it is ended, 60 when left out" },
 }
 
--- A mistake in a file does not end what runs: it is reported, and the proxy goes on with what was read before.
+-- Reloads the files. When one has an error, the error is reported and the proxy continues with what it loaded before.
 local function read_again(context, proxy, given, kept)
   local stderr = context.environment.stderr
   local ok, done, err = pcall(function()
@@ -46,7 +46,7 @@ local function read_again(context, proxy, given, kept)
   failure.report(context.environment, ok and err or done, { given = context.given })
 end
 
--- Until SIGTERM or an interrupt, then what is under way is answered; a second one ends it at once.
+-- Serves until SIGTERM or an interrupt, and then answers the requests in flight; a second signal ends it at once.
 local function serve(context, proxy, given, kept)
   local loop, signals, state = require("fleet").loop, assert(core.signals()), {}
   local watch = loop.watch(signals:fd(), "r", function()
@@ -100,7 +100,7 @@ end
 return {
   {
     name = "proxy", words = {}, takes = takes, run = run,
-    doc = "Signs commands for programs that cannot, and holds tokens for them. The first line tells its address as JSON; SIGTERM "
+    doc = "Signs commands for programs that cannot, and holds tokens for them. The first line has its address as JSON; SIGTERM "
       .. "ends it, SIGHUP reads configuration and keys again. See doc/manual/proxy.md.",
   },
 }

@@ -1,21 +1,21 @@
--- fleet run FILE: automations of a file, until they are ended.
+-- fleet run FILE: runs the automations of a file until a signal ends them.
 
 local automation_file = require "fleet.cli.automation_file"
 local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
 local options = require "fleet.cli.options"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 local notify_command = require "fleet.cli.notify_command"
 local show = require "fleet.cli.show"
 local status_page = require "fleet.cli.status_page"
 local usage_error = require "fleet.cli.usage_error"
 
 local takes = {
-  { name = "dry_run", type = "boolean", doc = "look once, tell what would be sent and what it costs, and send nothing" },
-  { name = "explain", type = "boolean", doc = "tell every change of mind, not commands only" },
+  { name = "dry_run", type = "boolean", doc = "look once, print what would be sent and what it costs, and send nothing" },
+  { name = "explain", type = "boolean", doc = "print every decision, not commands only" },
   { name = "once", type = "boolean", doc = "do what is due now and end, for cron" },
   { name = "notify_command", type = "string", placeholder = "COMMAND",
-    doc = "shell command for what a person should know; FLEET_TEXT and others stand in its environment" },
+    doc = "shell command for what a person should know; it gets FLEET_TEXT, FLEET_SEVERITY and others" },
   { name = "listen", type = "string", placeholder = "[ADDRESS]", alone = "127.0.0.1:0", fits = { "^unix:/", ":%d+$" },
     doc = "show a status page at 127.0.0.1:port, [::1]:port or unix:/path; without an address at a free port" },
   { name = "state", type = "string", placeholder = "DIRECTORY",
@@ -24,7 +24,7 @@ local takes = {
 
 -- ---- --dry-run ----
 
--- What an automation is about: the VIN of its vehicle or the id of its site.
+-- What an automation controls: the VIN of its vehicle or the id of its site.
 local function subject_of(one)
   local _, _, id = core.context(one.handle)
   return (one.config.car and "vehicle " or "site ") .. tostring(id)
@@ -51,7 +51,7 @@ local function dry_run(list)
   return reports
 end
 
--- What would be sent is printed by itself: the state after it is imagined, and says something else.
+-- Prints the commands that would be sent apart from the state, because the state after them is only assumed.
 local function print_reports(out, reports)
   for _, report in ipairs(reports) do
     out:write(show.clean(report.name), " of ", show.clean(report.subject), "\n")
@@ -63,13 +63,13 @@ end
 
 -- ---- running ----
 
-local function tell(context, one, text)
+local function print_line(context, one, text)
   context.progress()
   context.out:write(os.date("!%Y-%m-%d %H:%M:%SZ "), one.config.name, ": ", text, "\n")
   context.out:flush()
 end
 
--- What a person should know, and the shell command that passes it on.
+-- Prints a notification, and runs the shell command of --notify for it.
 local function notify(context, hook)
   return function(event)
     context.progress()
@@ -82,7 +82,7 @@ end
 local function run_one(context, one, given)
   local explain, hook = given.explain, given.notify_command
   return one:run { once = given.once, wait = not given.once, notify = notify(context, hook), progress = function(text, event)
-    if event or explain then tell(context, one, text) else context.progress(one.config.name .. ": " .. text) end
+    if event or explain then print_line(context, one, text) else context.progress(one.config.name .. ": " .. text) end
   end }
 end
 
@@ -111,7 +111,7 @@ local function run_list(context, list, given)
   if failed then return nil, failed, failed.kind end
 end
 
--- A file with a mistake does not end what runs: it is reported, and the automations of before go on.
+-- Reloads the file. When it has an error, the error is reported and the running automations continue.
 local function read_again(context, path, list)
   local ok, fresh = pcall(automation_file.load, path, context:client())
   context.environment.stderr:write("fleet: ", ok and "read again: " or "kept what runs: ", path, "\n")
@@ -120,7 +120,7 @@ local function read_again(context, path, list)
   return list
 end
 
--- Runs the list, and the one that the file gives after each hang-up.
+-- Runs the list, and after each SIGHUP the list that the file then gives.
 local function run_until_ended(context, path, state, given)
   while true do
     state.read_again = false
@@ -131,7 +131,7 @@ local function run_until_ended(context, path, state, given)
   end
 end
 
--- An interrupt or SIGTERM ends it after the call that is under way, a second one at once; SIGHUP reads the file again.
+-- Runs until an interrupt or SIGTERM, which end it after the call in flight; a second signal ends it at once. SIGHUP reloads the file.
 local function run_all(context, path, state, given)
   local signals = assert(core.signals())
   local watch = require("fleet").loop.watch(signals:fd(), "r", function()
@@ -162,7 +162,7 @@ local function check(given)
   return given.listen and status_page.address(given.listen)
 end
 
--- What automations remember moves out of the client's store, which keeps the tokens.
+-- Moves the automations' memory out of the client's store, which keeps the tokens.
 local function keep_apart(client, directory)
   if not directory then return nil end
   local store, err, kind = require("fleet.store").file(directory)

@@ -19,7 +19,7 @@ local takes = {
   { name = "yes", type = "boolean", doc = "ask nothing: every question that has a default takes it" },
 }
 
--- The verb's own answers: options first, then the environment.
+-- The answers to the verb's own questions: from options, then from the environment.
 local function own_answers(context, line)
   local texts = {}
   for _, option in ipairs(takes) do
@@ -33,7 +33,7 @@ local function own_answers(context, line)
   usage_error.raise("'--app' must be third_party or open_source", { "setup" })
 end
 
--- What setup writes is for an account; a simulator and its key are gone tomorrow.
+-- setup configures an account; the address and the key of a simulator do not last.
 local function refuse_simulator(environment, texts)
   local variable = simulator.variable(environment)
   if variable then
@@ -95,6 +95,6 @@ return {
     name = "setup", words = {}, takes = takes, run = run, show = print_result,
     doc = "Leads from nothing to a first read: application, key, configuration, hosting, registration, sign-in, region, vehicles, "
       .. "pairing. Run it again at any time: what is done is skipped.",
-    details = "Every answer may also be an option or stand in the environment; with all of them it runs unattended.",
+    details = "Every answer may also come from an option or the environment; with all of them it runs unattended.",
   },
 }

@@ -1,4 +1,4 @@
--- fleet sim: the whole service on this machine, until it is ended; and orders to one that runs.
+-- fleet sim: runs a simulator of the service on this machine, and sends orders to a running one.
 
 local core = require "fleet.core"
 local input = require "fleet.cli.input"
@@ -21,7 +21,7 @@ local takes = {
   { name = "idle", type = "integer", doc = "seconds without a call after which it ends; left out, it goes on" },
   {
     name = "telemetry", type = "boolean",
-    doc = "its cars stream to receivers on this machine; the first line tells the file of their authorities",
+    doc = "its cars stream to receivers on this machine; the first line names the file of their authorities",
   },
   { name = "telemetry_ca", type = "string", placeholder = "FILE", doc = "that file; left out, one in a directory of its own" },
   {
@@ -31,9 +31,9 @@ local takes = {
   },
 }
 
-local LAST_WORDS = 0.2 -- seconds for the answer to the order that ends it
+local LAST_WORDS = 0.2 -- seconds to answer the order that ends it
 
--- Serves until SIGTERM or SIGINT arrives, an order stops it, or no call has come for so long.
+-- Serves until SIGTERM or SIGINT arrives, an order stops it, or no call has arrived for the given time.
 local function serve(loop, signals, sim, state)
   local watch = loop.watch(signals:fd(), "r", function() state.ends_at = signals:take() and 0 or state.ends_at end)
   while true do
@@ -47,7 +47,7 @@ local function serve(loop, signals, sim, state)
   watch:close()
 end
 
--- Writes the authorities of its cars to a file. Returns what removes it, or nil, err, kind.
+-- Writes the certificate authorities of its cars to a file. Returns a function that removes it, or nil, err, kind.
 local function write_authorities(context, sim, path)
   local directory, err, kind
   if not path then
@@ -89,7 +89,7 @@ local function in_foreground(context, given)
   if not ok then error(why, 0) end
 end
 
--- The line of options as words again, without --env.
+-- The options of the line as words again, without --env.
 local function words_of(given)
   local words = {}
   for _, option in ipairs(takes) do
@@ -121,7 +121,7 @@ local function value_of(text)
   return tonumber(text) or text
 end
 
--- name=value pairs as a table; "section.field" is a field of a section, @FILE the text of a file.
+-- name=value pairs as a table; "section.field" sets a field of a section, @FILE reads the text of a file.
 local function pairs_of(context, line)
   local out = {}
   for _, pair in ipairs(line.pairs) do
@@ -155,7 +155,7 @@ local function order(context, what)
   return { now = answer.now }
 end
 
--- The public half of the key that the given file holds, or that the configuration names.
+-- The public half of the key in the given file, or of the configured key.
 local function public_key(context, written)
   if written and not string.find(written, "PRIVATE KEY", 1, true) then return written end
   local given = options.for_client(context.environment, context.options)
@@ -237,7 +237,7 @@ local function show_stopped(out, value, context)
   out:write("This shell still points at one. To undo that: eval \"$(fleet sim stop --env)\"\n")
 end
 
--- ---- those that run ----
+-- ---- running simulators ----
 
 local function list(context)
   local found = {}
@@ -259,7 +259,7 @@ local function show_time(out, value)
   out:write("done at ", os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(value.now)), " of its time\n")
 end
 
--- known: function → the names that the first word may be.
+-- known: function → the names that the first word may have.
 local function ordering(name, usage, handler, doc, known)
   return {
     name = "sim." .. name, usage = "sim " .. name .. " " .. usage, local_only = true, run = handler, show = show_time, doc = doc,
@@ -270,7 +270,7 @@ end
 return {
   {
     name = "sim", words = {}, local_only = true, takes = takes, run = run,
-    doc = "Simulates the service on loopback. The first line tells its addresses as JSON; SIGTERM or Ctrl-C ends it.",
+    doc = "Simulates the service on loopback. The first line has its addresses as JSON; SIGTERM or Ctrl-C ends it.",
   },
   ordering("event", "EVENT [VIN] [name=value …]", event,
     "Makes something happen in the simulator that the shell points at: plug, unplug, drive, park, sleep, pair_key (of the "

@@ -1,4 +1,4 @@
--- fleet status: the account's cars and energy sites in one screen, or one of them.
+-- fleet status: the account's cars and energy sites on one screen, or one of them.
 
 local prices = require "fleet.budget.prices"
 local show = require "fleet.cli.show"
@@ -7,7 +7,7 @@ local vehicles = require "fleet.cli.vehicles"
 
 local free = { type = "boolean", name = "free", doc = "make no live look: only what the free list of products says" }
 
--- A member of a table of the service, if it has the type; else nil, which means unknown.
+-- A member of a reply if it has the expected type; else nil, which means unknown.
 local function member(object, name, wanted)
   if type(object) ~= "table" or type(object[name]) ~= wanted then return nil end
   return object[name]
@@ -60,7 +60,7 @@ end
 
 -- ---- for a person ----
 
--- Parts that are known, with a comma between them.
+-- Joins the known parts with commas.
 local function sentence(...)
   local parts = {}
   for i = 1, select("#", ...) do parts[#parts + 1] = select(i, ...) or nil end

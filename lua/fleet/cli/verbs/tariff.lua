@@ -24,8 +24,8 @@ local function of_site(context, id)
   return content, true
 end
 
--- The tariff that a word names, and whether it was read from a site: digits are a site, "-" is standard input, everything else a
--- file. Or nil, err, kind.
+-- Returns the tariff that a word names, and whether it came from a site: digits are a site, "-" is standard input, everything else a file.
+-- Returns nil, err, kind on failure.
 local function load_tariff(context, word)
   if string.match(word, "^%d+$") then return of_site(context, word) end
   local text = input.read_file(context.environment, word)
@@ -38,7 +38,7 @@ local function load_tariff(context, word)
   return content, stored
 end
 
--- Nothing is sent: a picture or a comparison needs no currency.
+-- Loads and checks a tariff that is not sent: a picture or a comparison needs no currency.
 local function load_checked(context, word)
   local content, stored, kind = load_tariff(context, word)
   if not content then return nil, stored, kind end
@@ -129,6 +129,6 @@ return {
   },
   {
     name = "tariff.diff", words = { "FILE", "FILE" }, details = details, takes = { any_currency }, run = diff, show = show_diff,
-    doc = "Tells what differs in meaning between two tariffs.",
+    doc = "Shows what differs in meaning between two tariffs.",
   },
 }

@@ -1,4 +1,4 @@
--- fleet telemetry serve | watch | setup | check | certificate | cost | errors | decode: vehicles stream to this machine.
+-- fleet telemetry serve | watch | setup | check | certificate | cost | errors | decode | plot: receives telemetry of vehicles.
 
 local core = require "fleet.core"
 local prices = require "fleet.budget.prices"
@@ -35,7 +35,7 @@ end
 local serve_takes = joined(files.options, receiving.options, receiving.output_options)
 local watch_takes = joined(files.options, receiving.options)
 
--- where: of receiving.outputs.
+-- where: the result of receiving.outputs.
 local function serve(context, given, words, where)
   local stream, err, kind = need_stream()
   if not stream then return nil, err, kind end
@@ -232,7 +232,7 @@ end
 local meanings = {
   { "unknown authority", "the receiver's chain does not lead to a root in ca: 'fleet telemetry check'" },
   { "unsupported_field", "the vehicle's firmware or hardware does not know the field: leave it out" },
-  { "ported_interval", "the interval is shorter than the vehicle allows" }, -- vehicles spell it unsuported
+  { "ported_interval", "the interval is shorter than the vehicle allows" }, -- vehicles misspell it
   { "EOF", "something without TLS answers at that port, or a proxy ended the connection" },
   { "ecdsa", "the configuration was signed with another key than the vehicle knows: pair the key, and send it again" },
   { "InvalidSignature", "the configuration was signed with a key that the vehicle does not know" },
@@ -271,7 +271,7 @@ local plot_takes = {
   { name = "vin", type = "string", placeholder = "VIN", doc = "whose records, where there are several vehicles" },
 }
 
--- The records of one vehicle in what `serve` printed. Raises where several are meant.
+-- The records of one vehicle in the output of `serve`. Raises when the file has several vehicles and vin is nil.
 local function records_in(text, vin)
   local list, seen = {}, nil
   for line in string.gmatch(text, "[^\r\n]+") do
@@ -329,7 +329,7 @@ return {
   {
     name = "telemetry.cost", usage = "telemetry cost [TEMPLATE | FILE]", local_only = true, takes = cost_takes, run = run_cost,
     show = show_cost,
-    doc = "Tells what a configuration costs at most; without one, what the templates do. Sends nothing.",
+    doc = "Shows what a configuration costs at most; without one, what the templates do. Sends nothing.",
   },
   {
     name = "telemetry.errors", usage = "telemetry errors [VIN …]", takes = {}, run = run_errors, show = show_errors,
@@ -342,6 +342,6 @@ return {
   },
   {
     name = "telemetry.decode", words = { "FILE" }, local_only = true, run = run_decode,
-    doc = "Tells what a vehicle's message says: an envelope or a payload, as bytes, hex or base64; - is standard input.",
+    doc = "Decodes a vehicle's message: an envelope or a payload, as bytes, hex or base64; - is standard input.",
   },
 }

@@ -7,7 +7,7 @@ local function brief()
   return { fleet = require "fleet.util.version", lua = _VERSION, libraries = core.versions() }
 end
 
--- For reports of faults: this module, where it was loaded from, and its libraries.
+-- The report for bugs: this module, the file from which it was loaded, and its libraries.
 local function whole()
   local report = brief()
   report.interpreter = jit and jit.version or nil -- luacheck: ignore
