@@ -1,4 +1,4 @@
--- May this request be served? Token, region, registration, kind of token, scope, body: each check raises its refusal.
+-- Admits or rejects a request by token, region, registration, kind of token, scope and body. Each check raises its refusal.
 local json = require("fleet.sim.json")
 local reply = require("fleet.sim.reply")
 local rows = require("fleet.sim.rows")
@@ -11,7 +11,7 @@ local function check_token(self, request)
   return token
 end
 
--- The service of another region refuses, and names the address of the account's own.
+-- The service of another region rejects the account's token and names the address of the account's own region.
 local function check_region(self, token, row)
   local account = token.account
   if account and account.region ~= self.region and row.name ~= "user.region" then
@@ -40,9 +40,9 @@ local function check_kind(row, token)
   end
 end
 
-local OR_SCOPE = { products = "vehicle_device_data" } -- it lists both kinds, each for its scope
+local OR_SCOPE = { products = "vehicle_device_data" } -- the list has both kinds, each for its own scope
 
---- Raises what is missing when the scopes of the token do not reach for the row.
+--- Raises the missing scopes when the token lacks those of the row.
 function M.scope(row, token)
   if not row.scope or token.scopes[row.scope] or token.scopes[OR_SCOPE[row.name] or ""] then return end
   if row.charging_scope and token.scopes.vehicle_charging_cmds then return end
@@ -85,7 +85,7 @@ local function check_body(row, body)
   return inner
 end
 
---- The token of the request; raises what forbids it the row.
+--- Returns the token of the request; raises the reason when the token may not call the row.
 function M.token(self, request, row)
   local token = check_token(self, request)
   check_region(self, token, row)
@@ -95,7 +95,7 @@ function M.token(self, request, row)
   return token
 end
 
---- The parameters of the body, or raises what is wrong with it.
+--- Returns the parameters of the body; raises what is wrong with it.
 function M.body(request, row)
   return check_body(row, read_body(request))
 end

@@ -1,4 +1,4 @@
--- The paths of the authorization server: authorize, token, consent. The rules are in oauth/, the pages in pages.lua.
+-- The endpoints of the authorization server: authorize, token, consent. The rules are in oauth/, the pages in pages.lua.
 local oauth = require("fleet.sim.oauth")
 local pages = require("fleet.sim.pages")
 local reply = require("fleet.sim.reply")
@@ -96,7 +96,7 @@ end
 local paths = {}
 for route in pairs(routes) do paths[route:match(" (.+)$")] = true end
 
--- handle(service, request) → a reply. request.host says which address was called: "auth" or "token".
+-- handle(service, request) → a reply. request.host is the address that was called: "auth" or "token".
 function M.handle(service, request)
   local route = routes[request.method .. " " .. request.path]
   local only_token = request.host == "token" and request.path ~= "/oauth2/v3/token"

@@ -1,5 +1,5 @@
--- What the calls would cost: counted per billing class of the rows, priced as in doc/protocol.md#prices. Signing in is not billed,
--- a reply of 500 and above neither; specifications cost by successful result (doc/protocol.md#prices).
+-- The price of the calls: counted by billing class of the rows, with the prices of doc/protocol.md#prices. Signing in and replies of 500
+-- and above are free; specifications are billed per successful result.
 local M = {}
 M.__index = M
 
@@ -9,7 +9,7 @@ function M.new()
   return setmetatable({ calls = {} }, M)
 end
 
--- body: of the reply; specifications of an unknown vehicle are an empty object.
+-- body: of the reply; the specifications of an unknown vehicle are an empty object, which is free.
 function M:add(row, status, body)
   local class = row.billing
   if not USD[class] or status == 0 or status >= 500 then return end

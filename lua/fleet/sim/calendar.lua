@@ -1,5 +1,5 @@
--- Dates as the simulator's clock counts them: UTC seconds that may have a fraction. A zone is a function that gives the offset in
--- seconds at a moment, so that a spec may make one up.
+-- Dates of the simulator's clock: UTC seconds with an optional fraction. A zone is a function from a time to its offset in seconds, so that
+-- specs can use invented zones.
 local core = require("fleet.core")
 
 local M = {}
@@ -22,17 +22,17 @@ function M.date(seconds)
   }
 end
 
--- RFC 3339 text; offset in seconds, 0 when left out.
+-- RFC 3339 text; offset in seconds, 0 by default.
 function M.text(seconds, offset)
   return core.time_text(math.floor(seconds), offset or 0)
 end
 
--- UTC seconds of RFC 3339 text; nil when it is something else.
+-- UTC seconds of RFC 3339 text; nil for other text.
 function M.parse(text)
   return (core.time(text))
 end
 
--- UTC seconds of local midnight of the day that holds `seconds`, moved by so many days. zone(seconds) gives the offset.
+-- UTC seconds of the local midnight that begins the day of `seconds`, moved by `days`. zone(seconds) gives the offset.
 function M.midnight(seconds, zone, days)
   local offset = zone(seconds)
   local day = math.floor((seconds + offset) / M.DAY) + (days or 0)

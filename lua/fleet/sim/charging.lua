@@ -1,4 +1,4 @@
--- Paid charging: the entries of the garage, completed to the published record (doc/protocol.md#charging-records), and their invoices.
+-- Paid charging: the entries of the garage, completed to the documented record (doc/protocol.md#charging-records), and their invoices.
 local calendar = require("fleet.sim.calendar")
 local garage = require("fleet.sim.garage")
 local json = require("fleet.sim.json")
@@ -15,7 +15,7 @@ local function fee(number)
   }
 end
 
--- A fixed id for the invoice of an entry, so that it is the same in every run.
+-- The id of an entry's invoice, the same in every run.
 local function content_id(index)
   return ("7f2c4a10-5b1e-4b43-9f5d-%012d"):format(index)
 end
@@ -34,7 +34,7 @@ local function complete(entry, index, now)
   return full
 end
 
--- load(service) → list of entries as they are shown, the newest first as the garage lists them.
+-- load(service) → the entries in the order of the garage, which lists the newest first.
 function M.load(service)
   local list = {}
   for i, entry in ipairs(service.garage.charging_history or {}) do list[i] = complete(entry, i, service:now()) end

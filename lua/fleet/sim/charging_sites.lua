@@ -1,4 +1,4 @@
--- Charging sites around a vehicle: always the same ones for the same place, so that a script can be run again.
+-- Charging sites near a vehicle. The same position always gives the same sites, so that a script can be repeated.
 local json = require("fleet.sim.json")
 
 local M = {}

@@ -1,4 +1,4 @@
--- A client for a program that runs the simulator itself: signed in, with a key that the vehicles of its account know.
+-- Makes a client for a program that runs the simulator itself: signed in, with a key that is paired with the account's vehicles.
 local control = require "fleet.sim.control"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -9,7 +9,7 @@ local test_browser = require "fleet.sim.test_browser"
 
 local M = {}
 
--- The clients of a simulator share one key and one store, so that they share the counters of that key, too.
+-- All clients of a simulator share one key and one store, because they must share the counters of that key.
 local function shared(sim)
   if not sim.of_clients then
     sim.of_clients = { key = fleet.key.generate(), store = fleet.store.open "memory", signed_in = {} }

@@ -1,5 +1,5 @@
--- Virtual time: everything in the simulator that ages asks this clock. It runs `speed` times as fast as the real one and
--- jumps on request, so that a month of tokens, schedules and charging passes in seconds.
+-- Virtual time of the simulator. It runs `speed` times as fast as real time and can be advanced, so that a month of tokens, schedules and
+-- charging passes in seconds.
 local M = {}
 M.__index = M
 

@@ -23,7 +23,7 @@ local function names_of(service)
   return "the simulator has " .. table.concat(names, ", ")
 end
 
--- By its VIN, its name, or an end of its VIN that fits no other; without a name the only vehicle.
+-- Finds a vehicle by its VIN, its name, or an end of the VIN that only it has; without a name, the only vehicle.
 local function find_vehicle(service, name)
   local found = service.by_vin[name or ""]
   for _, vehicle in ipairs(found and {} or service.vehicles) do
@@ -78,13 +78,13 @@ function events.power_back(vehicle)
   end
 end
 
--- A guest is removed when a key card is used to drive (doc/protocol.md#states-and-moves).
+-- The car removes the guest when a key card is used to drive (doc/protocol.md#states-and-moves).
 function events.key_card(vehicle, _, service)
   vehicle.guest = nil
   events.drive(vehicle, {}, service)
 end
 
--- A new code displaces the guest: one at a time. A code works once, for ten minutes.
+-- A new guest replaces the one before. A code works once, within ten minutes.
 function events.qr_scan(vehicle, options)
   local code = vehicle.guest_code
   if not code then fail("no guest code is shown: switch guest mode on, or it has expired") end
@@ -137,7 +137,7 @@ function events.remove_key(vehicle, options)
   computers.keys_changed(vehicle)
 end
 
--- A restart begins a new epoch; a new computer has another key pair as well.
+-- A restart begins a new epoch; a new computer also has another key pair.
 function events.restart(vehicle) computers.restart(vehicle) end
 
 function events.new_computer(vehicle) computers.replace(vehicle) end
@@ -169,7 +169,7 @@ function account_events.revoke(service, account, options)
   end
 end
 
--- The business consents anew: another code, which is good for one token.
+-- The business consents again, which gives another code for one token.
 function account_events.new_auth_code(_, account, options)
   if not account.business then fail("%s is no business account", account.email) end
   if type(options.auth_code) ~= "string" or options.auth_code == "" then fail("new_auth_code needs auth_code") end
@@ -184,7 +184,7 @@ function site_events.storm(site) energy.set_storm(site, true) end
 
 function site_events.storm_over(site) energy.set_storm(site, false) end
 
--- Names of all events, for help and errors.
+-- The names of all events, for help and errors.
 function M.event_names()
   local list = {}
   for _, group in ipairs({ events, account_events, site_events }) do
@@ -205,7 +205,7 @@ local function site_of(service, id)
   return site or fail("no energy site %s", tostring(id))
 end
 
--- event(service, name, vin, options). Raises a sentence when it cannot happen.
+-- event(service, name, vin, options). Raises a sentence when it is impossible.
 function M.event(service, name, vin, options)
   options = options or {}
   if events[name] then
@@ -253,13 +253,13 @@ local function set_member(vehicle, name, value, now)
   end
 end
 
--- set(service, vin, changes): fields of sections, of the record and of the status.
+-- set(service, vin, changes) changes fields of sections, of the record and of the status.
 function M.set(service, vin, changes)
   local vehicle = vehicle_of(service, vin)
   for name, value in pairs(changes) do
     if name ~= "state" then set_member(vehicle, name, value, service:now()) end
   end
-  if changes.state ~= nil then set_member(vehicle, "state", changes.state) end -- last: a cable may have woken it
+  if changes.state ~= nil then set_member(vehicle, "state", changes.state) end -- last: the cable may have woken it
   physics.show(vehicle, service:now())
 end
 
@@ -293,11 +293,11 @@ end
 
 -- ---- one request ----
 
-local LONGEST = 10 * 366 * 86400 -- every minute of it is lived through
+local LONGEST = 10 * 366 * 86400 -- seconds: the simulation runs through every minute
 
 local MEMBERS = { "advance", "fault", "event", "set", "clear" }
 
--- The options of a fault or an event: all that is no order by itself.
+-- The options of a fault or an event: all members of the body that are not orders.
 local function rest(body)
   local options = tables.copy(body)
   for _, name in ipairs(MEMBERS) do options[name] = nil end
@@ -311,7 +311,7 @@ function M.fault(service, name, times, options)
   service.faults:add(name, times, options)
 end
 
--- run(service, body) does what it says; raises a sentence.
+-- run(service, body) carries out the orders of the body; raises a sentence when one is wrong.
 function M.run(service, body)
   local known = false
   for _, name in ipairs(MEMBERS) do known = known or body[name] ~= nil end

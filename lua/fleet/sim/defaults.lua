@@ -1,11 +1,11 @@
--- What a vehicle is like when the garage file says nothing: the sections of vehicle_data with their published fields
--- (doc/protocol.md#vehicle-data). Functions make fresh tables, because every vehicle changes its own.
+-- The default vehicle: the sections of vehicle_data with their documented fields (doc/protocol.md#vehicle-data). Functions return new
+-- tables, because each vehicle changes its own.
 local json = require("fleet.sim.json")
 
 local null = json.null
 local M = {}
 
-M.INVALID = "<invalid>" -- what the service writes for a text that has no value
+M.INVALID = "<invalid>" -- the service sends it for a text without a value
 
 local sections = {}
 M.sections = sections
@@ -46,7 +46,7 @@ function sections.climate_state()
   }
 end
 
--- The place is kept here and shown only when location_data is asked for.
+-- The position is stored here; replies include it only when location_data is requested.
 function sections.drive_state()
   return {
     active_route_latitude = null, active_route_longitude = null, active_route_traffic_minutes_delay = 0,
@@ -134,7 +134,7 @@ function sections.preconditioning_schedule_data()
   }
 end
 
--- Fields of the record that GET vehicles and GET vehicles/{vin} show.
+-- Fields of the record in GET vehicles and GET vehicles/{vin}.
 function M.record()
   return {
     color = null, access_type = "OWNER", option_codes = null, granular_access = { hide_private = false }, tokens = null,
@@ -151,7 +151,7 @@ function M.status()
   }
 end
 
--- The garage without a file. The VINs have the right form and a wrong check digit: no such car can exist.
+-- The garage without a file. The VINs have a wrong check digit, so that no real car has them.
 M.garage = {
   accounts = { { email = "driver@example.com", region = "na" } },
   vehicles = {

@@ -1,16 +1,16 @@
--- How a car moves that drives without a distance of its own: a figure of eight of 10 miles, which ends where it began. With a given
--- speed it keeps it, else it goes between 12 and 48 mph. A mile takes a mile's share of the battery.
+-- Moves a car on a drive without a given distance: along a figure of eight of 10 miles, which ends where it began. The speed is the given
+-- one, or varies between 12 and 48 mph. Each mile uses a mile's share of the battery.
 
 local M = {}
 
 local RADIUS = 0.8 -- miles, of each loop
 local METRES = 1609.344 -- a mile
-local DEGREE = 111194.9 -- metres of a degree of latitude
+local DEGREE = 111194.9 -- metres in a degree of latitude
 local MEAN, SWING, PERIOD = 30, 18, 150 -- mph, mph, s
 local KWH_A_MILE, KILOGRAMS = 0.25, 1900
-local EMPTY = 2 -- percent: it stops
+local EMPTY = 2 -- percent: the car stops
 
--- Miles after so many seconds, mph, and mph a second.
+-- Miles after so many seconds, speed in mph, and acceleration in mph per second.
 local function motion(trip, seconds)
   if trip.speed then return trip.speed * seconds / 3600, trip.speed, 0 end
   local turn = 2 * math.pi / PERIOD
@@ -18,7 +18,7 @@ local function motion(trip, seconds)
   return miles, MEAN + SWING * math.sin(turn * seconds), SWING * turn * math.cos(turn * seconds)
 end
 
--- Kilowatts; negative where braking gives some back.
+-- Kilowatts; negative during regenerative braking.
 local function power(speed, acceleration)
   local metres_a_second = speed * METRES / 3600
   return KWH_A_MILE * speed + KILOGRAMS * metres_a_second * (acceleration * METRES / 3600) / 1000
@@ -39,7 +39,7 @@ local function place(drive, trip, miles)
   drive.heading = math.floor((trip.heading + side * math.deg(angle)) % 360)
 end
 
---- A drive begins. speed: mph, or nil for one that changes.
+--- Starts a drive. speed: mph, or nil for a varying speed.
 function M.begin(vehicle, now, speed)
   local drive = vehicle.sections.drive_state
   vehicle.trip = {
@@ -47,7 +47,7 @@ function M.begin(vehicle, now, speed)
   }
 end
 
---- Brings a car that drives to this moment. pack_miles: with a full battery.
+--- Moves a driving car to the current time. pack_miles: range with a full battery.
 function M.advance(vehicle, now, pack_miles)
   local trip, drive = vehicle.trip, vehicle.sections.drive_state
   if not trip then return end

@@ -1,10 +1,10 @@
--- An energy site, simple enough to check by hand. Powers in W, energies in Wh, as the interface has them.
---   sun      a half sine between 6 and 20 o'clock local time, to the third half power, times the peak of the roof
---   load     400 W, 1,500 W more from 6 to 9 and 2,000 W more from 17 to 22, and what vehicles at home charge
---   battery  takes the surplus and covers what the sun does not, within its power and above the reserve; in time-based control
---            it keeps what it has outside the dearest label of the tariff; storm watch and a reserve above the level fill it
---   grid     takes and gives the rest, as far as the export rule allows; without grid the battery carries the house
--- Time passes in steps of five minutes; sums of quarter hours are kept for the histories, because no zone is off by less.
+-- An energy site, simple enough to check by hand. Powers in W, energies in Wh, as in the API.
+--   sun      a half sine between 6:00 and 20:00 local time, to the power of 1.5, times the peak power of the roof
+--   load     400 W, 1,500 W more from 6:00 to 9:00, 2,000 W more from 17:00 to 22:00, and the charging of vehicles at home
+--   battery  takes the surplus of the sun and covers its deficit, within its power and above the reserve; in time-based control
+--            it discharges only at the dearest price of the tariff; storm watch charges it, and so does a reserve above its level
+--   grid     takes and gives the rest, as far as the export rule allows; without grid the battery supplies the house
+-- Time advances in steps of five minutes. Sums are kept per quarter hour for the histories: every zone's offset is a multiple of it.
 local garage = require("fleet.sim.garage")
 local json = require("fleet.sim.json")
 local tariff = require("fleet.sim.tariff")
@@ -14,7 +14,7 @@ local M = {}
 
 M.STEP = 300
 M.SLOT = 900
-local KEPT_SLOTS = 96 * 100 -- a hundred days; older ones are modelled again
+local KEPT_SLOTS = 96 * 100 -- a hundred days; older days are modelled again
 
 local function components()
   return {
@@ -26,7 +26,7 @@ local function components()
   }
 end
 
--- What a site shows in site_info when the garage does not say otherwise.
+-- The default site_info.
 local function default_info(id, index)
   return {
     id = ("STE20260101-%05d"):format(index), site_name = "Site " .. index, backup_reserve_percent = 20,
@@ -83,7 +83,7 @@ function M.new(entry, index, now, account, zone)
   return self
 end
 
--- Clocks change on a quarter hour.
+-- The offset of the zone; it can only change at a quarter hour.
 function M.offset(site, at)
   local quarter, zone = math.floor(at / M.SLOT), site.info.installation_time_zone
   if site.offset_quarter ~= quarter or site.offset_zone ~= zone then
@@ -118,7 +118,7 @@ end
 
 M.has_battery = has_battery
 
--- The level below which the battery does not go while there is a grid.
+-- The level at which the battery stops discharging while there is a grid.
 local function floor_of(site)
   if not site.grid_up then return 0 end
   if site.storm and site.info.user_settings.storm_mode_enabled then return site.capacity end
@@ -130,7 +130,7 @@ local function may_charge_from_grid(site)
   return site.grid_up and site.info.components.disallow_charge_from_grid_with_solar_installed ~= true
 end
 
--- Time-based control discharges only while the tariff's dearest price holds.
+-- Time-based control discharges only at the dearest price of the tariff.
 local function may_discharge(site, at)
   if not site.grid_up or site.info.default_real_mode ~= "autonomous" or not site.info.tariff_content_v2 then return true end
   return tariff.is_dearest(site.info.tariff_content_v2, at + M.offset(site, at))
@@ -156,7 +156,7 @@ local function may_export(site)
   return site.grid_up and site.info.components.customer_preferred_export_rule ~= "never"
 end
 
--- flows(site, at, vehicle_power, seconds) → the power from each source to each use. Everything else follows from them.
+-- flows(site, at, vehicle_power, seconds) → the power from each source to each use. All other values follow from these.
 function M.flows(site, at, vehicle_power, seconds)
   local sun, load = M.sun(site, at), M.house(site, at) + vehicle_power
   local f = { load = load, sun_to_load = math.min(sun, load) }
@@ -166,7 +166,7 @@ function M.flows(site, at, vehicle_power, seconds)
   f.grid_to_load = site.grid_up and need - f.battery_to_load or 0
   f.load = f.sun_to_load + f.battery_to_load + f.grid_to_load
   f.sun_to_grid = may_export(site) and surplus - f.sun_to_battery or 0
-  f.sun = f.sun_to_load + f.sun_to_battery + f.sun_to_grid -- the roof does not make what has no use
+  f.sun = f.sun_to_load + f.sun_to_battery + f.sun_to_grid -- the roof is curtailed: it makes only what has a use
   return f
 end
 
@@ -209,7 +209,7 @@ end
 
 -- ---- vehicles at home ----
 
--- What vehicles have charged since the last look waits in their meters, in pieces of five minutes.
+-- Collects what the vehicle has charged since the last call from its meter, in pieces of five minutes.
 function M.take_meter(site, vehicle)
   for _, entry in ipairs(vehicle.meter or {}) do
     local slot = math.floor(entry.from / M.STEP)
@@ -229,7 +229,7 @@ local function vehicle_power(site, at)
   return (site.metered[math.floor(at / M.STEP)] or 0) * 3600 / M.STEP
 end
 
--- No sun for a quarter hour.
+-- Whether the sun does not shine for the next quarter hour.
 local function is_dark(site, at)
   if not site.info.components.solar then return true end
   if site.live.solar_power then return site.live.solar_power == 0 end
@@ -237,7 +237,7 @@ local function is_dark(site, at)
   return hour >= 20 or hour < 5.75
 end
 
--- Where neither the sun nor a battery nor a car changes the flows, a quarter hour is one step: the house changes by the hour.
+-- A quarter hour is one step while neither sun, battery nor a car changes the flows: the load of the house changes by the hour.
 local function step_of(site, at)
   local steady = not has_battery(site) and next(site.metered) == nil and is_dark(site, at)
   return steady and M.SLOT or M.STEP
@@ -255,12 +255,12 @@ function M.advance(site, now)
   site.updated = math.max(now, site.updated)
 end
 
--- Power at this moment, without letting time pass.
+-- The power at this moment, without advancing the site.
 function M.present(site, charging_watts)
   return M.flows(site, site.updated, charging_watts, M.STEP)
 end
 
--- ---- what happens to it ----
+-- ---- events ----
 
 function M.set_grid(site, up, now)
   if site.grid_up == up then return end

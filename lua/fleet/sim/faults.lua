@@ -1,4 +1,4 @@
--- Faults by name: what a bad day does to a call, so many times. A fault may be limited to one row or one vehicle.
+-- Injected faults by name, each for a number of calls. A fault may be limited to one row or one vehicle.
 local errors = require "fleet.util.errors"
 local json = require("fleet.sim.json")
 local reply = require("fleet.sim.reply")
@@ -7,20 +7,20 @@ local text = require("fleet.sim.text")
 local M = {}
 M.__index = M
 
--- What happens instead of the call, and what happens to its reply.
+-- Faults that replace the call, and faults that change its reply.
 M.BEFORE = {
   "rate_limit", "region", "unregistered", "error_500", "error_502", "error_504", "error_540", "drop_before", "revoked",
 }
 M.AFTER = { "executed_503", "drop_after", "slow", "trickle", "truncated", "wrong_type" }
 M.VEHICLE = { "asleep", "offline" }
 M.TOKEN = { "token_error", "revoked" }
--- Between the service and the vehicle: see signed/faults.lua.
+-- Faults between the service and the vehicle: see signed/faults.lua.
 M.PROTOCOL = {
   "clock_step", "corrupted_tag", "counter_lowered", "duplicated", "epoch_change", "lost", "no_protocol", "reordered", "unpaired",
   "vehicle_key_change",
 }
 
--- Of cars that stream: see telemetry/init.lua.
+-- Faults of cars that stream: see telemetry/init.lua.
 M.TELEMETRY = {
   "drop_connection", "flood", "future_clock", "garbage", "huge", "invalid_fields", "late_disconnect", "lost_last_value", "no_ack_wait",
   "slow_reader", "text_values", "two_sockets", "unknown_fields", "wrong_authority",
@@ -60,8 +60,8 @@ local function check_options(self, options)
   end
 end
 
--- add(name, times = 1, options). options: row (name of a row, whose signed form counts too, or "token" for the token endpoint),
--- vin, message (of a signed command: "handshake" or "command"), and what the fault itself takes. Raises for what is not known.
+-- add(name, times = 1, options). options: row (name of a row, which also covers its signed form, or "token" for the token endpoint), vin,
+-- message (of a signed command: "handshake" or "command"), and the options of the fault itself. Raises for unknown ones.
 function M:add(name, times, options)
   if not known[name] then
     error(errors.unknown("fault", tostring(name), M.names()), 0)
@@ -88,7 +88,7 @@ local function fits(fault, names, context)
     (context.args ~= nil and context.args.vin == options.vin)
 end
 
--- Takes the first fault that fits, once. named: only one that names this row.
+-- Consumes one use of the first fault that fits. named = true: only a fault that names this row.
 function M:take(names, context, named)
   if not self.list[1] then return nil end
   for i, fault in ipairs(self.list) do
@@ -101,7 +101,7 @@ function M:take(names, context, named)
   return nil
 end
 
--- ---- instead of the call ----
+-- ---- faults that replace the call ----
 
 local before = {}
 
@@ -125,7 +125,7 @@ function before.error_500()
   return reply.error(500, "internal server error")
 end
 
--- The edge of the service speaks HTML (doc/protocol.md#envelope).
+-- The edge of the service replies in HTML (doc/protocol.md#envelope).
 local function edge(status, name)
   return reply.html(status, ("<html><body><h1>%d %s</h1></body></html>\n"):format(status, name))
 end
@@ -154,7 +154,7 @@ function M.reply(service, fault)
   return before[fault.name](service, fault.options)
 end
 
--- ---- to its reply ----
+-- ---- faults that change the reply ----
 
 local after = {}
 
@@ -174,7 +174,7 @@ function after.trickle(options, status, headers, body)
   return status, headers, body, { piece = options.piece or 16, every = options.every or 0.05 }
 end
 
--- The document ends in the middle; with cut = true the connection does so too.
+-- The document ends in the middle; with cut = true the connection closes there as well.
 function after.truncated(options, status, headers, body)
   local half = math.floor(#body / 2)
   if options.cut then return status, headers, body, { cut = half } end
@@ -191,7 +191,7 @@ end
 
 -- ---- at the token endpoint ----
 
--- → a reply, or nil when no fault is due; then what to do with the real reply.
+-- Returns a reply, or nil when no fault is due; then a function that changes the real reply.
 function M:at_token(service)
   local context = { row = { name = "token" } }
   local own = self:take({ "token_error" }, context)

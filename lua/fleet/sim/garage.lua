@@ -1,6 +1,5 @@
--- The garage file: what exists in the simulated world. It is read strictly, because a misspelt member would otherwise show
--- as a riddle hours later: every problem names the place and what is expected there. doc/garage.schema.json says the same
--- for editors.
+-- Reads the garage file, which describes the simulated account. Each problem is reported with its place and the expected value, because an
+-- ignored misspelling would be hard to find later. doc/garage.schema.json has the same rules for editors.
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local defaults = require("fleet.sim.defaults")
@@ -9,7 +8,7 @@ local keys = require("fleet.sim.keys")
 
 local M = {}
 
--- A rule is a type name, a list of allowed texts, or { each = rule, most = count } for lists, { members = rules, open = true }.
+-- A rule is a type name, a list of allowed texts, { each = rule, most = count } for lists, or { members = rules, open = true }.
 local REGION = { "na", "eu", "cn" }
 local TEXTS = { each = "string" }
 
@@ -122,7 +121,7 @@ local function check_members(value, rule, path)
   end
 end
 
--- The alternative that the value looks like explains what is wrong with it.
+-- Reports the problem by the alternative that the value resembles.
 local function check_either(value, rule, path)
   local object, names = nil, {}
   for _, inner in ipairs(rule.either) do
@@ -173,7 +172,7 @@ local function check_unique(list, field, path)
   local seen = {}
   for i, item in ipairs(list or {}) do
     local value = item[field]
-    if value ~= nil and seen[value] then fail(("%s[%d]"):format(path, i), "%s %s stands there twice", field, value) end
+    if value ~= nil and seen[value] then fail(("%s[%d]"):format(path, i), "%s %s occurs twice", field, value) end
     if value ~= nil then seen[value] = true end
   end
   return seen
@@ -187,7 +186,7 @@ local function check_owner(list, accounts, path)
   end
 end
 
--- Raises a sentence that names the place.
+-- Raises a sentence that names the place of the problem.
 function M.check(garage)
   check(garage, M.rules, "")
   local accounts = check_unique(garage.accounts, "email", "accounts")
@@ -221,7 +220,7 @@ end
 
 M.copy = copy
 
--- load(nil | path | table) → a garage of its own, checked; raises what is wrong with it.
+-- load(nil | path | table) → a checked copy of the garage; raises what is wrong with it.
 function M.load(source)
   local garage = source
   if source == nil then garage = defaults.garage end
@@ -237,7 +236,8 @@ function M.load(source)
   return garage
 end
 
--- app(loaded garage) → the options of fleet.new of an application that may sign in: the garage's first, or any where it lists none.
+-- app(loaded garage) → the options of fleet.new for an application that may sign in: the garage's first, or an invented one when the garage
+-- lists none.
 function M.app(garage)
   local app = garage.apps and garage.apps[1] or { client_id = "simulator", client_secret = "simulator" }
   return {

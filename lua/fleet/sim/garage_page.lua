@@ -1,4 +1,4 @@
--- The garage page: one watches what a script does. It asks for /garage.json once a second and draws what it finds; every text
+-- The garage page, on which a person watches what a script does. It requests /garage.json once a second and draws the content; every text
 -- is set as text, never as HTML.
 local pages = require("fleet.sim.pages")
 

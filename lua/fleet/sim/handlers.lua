@@ -1,5 +1,5 @@
--- Every endpoint: name of the row → function(context) → the value of `response`, and the members beside it.
--- context: service, row, token, account, args, query, body, vehicle, role, hidden, site, now, fail(status, error, description).
+-- All endpoints: name of the row → function(context) → the value of `response`, and further members of the reply. context: service, row,
+-- token, account, args, query, body, vehicle, role, hidden, site, now, fail(status, error, description).
 local M = {}
 
 local PARTS = { "vehicles", "users", "sharing", "partner", "telemetry", "energy", "charging" }

@@ -1,7 +1,7 @@
--- Histories of a site: a day in quarter hours, a month in days, a year in months, cut at midnight of the zone, so that days have 23,
+-- Histories of a site: a day in quarter hours, a month in days, a year in months. Periods begin at midnight of the zone, so days have 23,
 -- 24 or 25 hours.
--- What the simulator has lived through is summed from its quarter hours; what lies before is modelled day by day with the site
--- as it was at the start, so that every past day has numbers and the same ones each time.
+-- Time that the simulator has run through is summed from its quarter hours. Earlier days are modelled from the site's initial state, so
+-- that every past day has values, and the same ones each time.
 local calendar = require("fleet.sim.calendar")
 local energy = require("fleet.sim.energy")
 local json = require("fleet.sim.json")
@@ -12,7 +12,7 @@ local M = {}
 
 local DAY_SLOTS = calendar.DAY / energy.SLOT
 
--- A day of the site as it was at the start → the sums of its quarter hours, and what the battery holds at the end.
+-- Models a day from the site's initial state. Returns the sums of its quarter hours, and the energy in the battery at the end.
 local function model_day(site, day, stored)
   local slots = {}
   local ghost = setmetatable({ stored = stored, grid_up = true, storm = false, info = site.origin }, { __index = site })
@@ -23,7 +23,8 @@ local function model_day(site, day, stored)
   return slots, ghost.stored
 end
 
--- The battery begins a day as the day before left it. That one begins half full: by evening it has forgotten.
+-- A modelled day starts with the battery level of the day before. That day starts with a half-full battery, which no longer matters by
+-- evening.
 local function modelled(site, number)
   local day = math.floor(number / DAY_SLOTS)
   if site.model_day ~= day then
@@ -33,7 +34,7 @@ local function modelled(site, number)
   return site.model_slots[number]
 end
 
--- The quarter hour in which the simulator began was lived through in part only.
+-- The quarter hour in which the simulator started is modelled, because the simulator ran through only a part of it.
 local function slot(site, number)
   local lived, born = site.slots[number], site.born / energy.SLOT
   if number * energy.SLOT >= site.updated then return nil end
@@ -44,7 +45,7 @@ local function slot(site, number)
   return lived or modelled(site, number)
 end
 
--- A quarter hour belongs to the range in which it begins, so that ranges side by side count nothing twice.
+-- A quarter hour belongs to the range in which it begins, so that adjacent ranges count nothing twice.
 local function sum_of(site, from, to)
   local sum = nil
   for number = math.ceil(from / energy.SLOT), math.ceil(to / energy.SLOT) - 1 do
@@ -54,8 +55,8 @@ local function sum_of(site, from, to)
   return sum
 end
 
--- The published names (doc/protocol.md#energy-history). Each flow is rounded once, to a thousandth of a Wh, and all sums are made of
--- the rounded flows: both sides of each balance and the totals are equal.
+-- The documented names (doc/protocol.md#energy-history). Each flow is rounded once, to a thousandth of a Wh, and all sums are made of
+-- rounded flows. So both sides of each balance and the totals are equal.
 local function shown(sum, from, offset)
   local function wh(...)
     local thousandths = 0
@@ -87,8 +88,7 @@ local function first_of_month(zone, at, months)
   return calendar.midnight(days * calendar.DAY + calendar.DAY / 2 - zone(at), zone)
 end
 
--- Where the entry that begins at a moment ends. A period is cut into smaller ones: how small is not published
--- (doc/protocol.md#energy-history).
+-- The end of the entry that begins at a time. How finely the service divides a period is not documented (doc/protocol.md#energy-history).
 local function next_slot(_, at) return (math.floor(at / energy.SLOT) + 1) * energy.SLOT end
 
 local function next_day(zone, at) return calendar.midnight(at, zone, 1) end
@@ -117,7 +117,7 @@ function M.energy(site, from, to, period, zone)
   return list
 end
 
--- backup(site, from, to, zone) → list of times without grid.
+-- backup(site, from, to, zone) → list of periods without grid.
 function M.backup(site, from, to, zone)
   local list = json.list()
   for _, event in ipairs(site.backup_events) do

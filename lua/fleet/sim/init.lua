@@ -1,5 +1,5 @@
--- fleet.sim: the whole service on loopback, in any loop. This file joins the service to its servers; what the service does
--- is in service.lua and needs no socket.
+-- fleet.sim: the whole service on loopback, in any event loop. This file connects the service to its servers; service.lua is the service
+-- and needs no socket.
 local errors = require "fleet.util.errors"
 local auth = require("fleet.sim.auth")
 local control = require("fleet.sim.control")
@@ -19,9 +19,9 @@ local Sim = {}
 Sim.__index = Sim
 Sim.__name = "fleet.sim"
 
-local MAX_BODY = 1048576 -- a tariff with a price for every half hour is longer than the server's own limit
+local MAX_BODY = 1048576 -- bytes: a tariff with a price for every half hour exceeds the server's default
 local CONTROL_PATH = "/control"
-local SILENT = { [CONTROL_PATH] = true, ["/"] = true, ["/garage.json"] = true, ["/favicon.ico"] = true } -- not in the log
+local SILENT = { [CONTROL_PATH] = true, ["/"] = true, ["/garage.json"] = true, ["/favicon.ico"] = true } -- omitted from the log
 
 -- ---- options ----
 
@@ -62,7 +62,7 @@ local function add_faults(service, faults)
   end
 end
 
--- ---- what the rows and the core give ----
+-- ---- values of the rows and the core ----
 
 local function title_of(name)
   return name:sub(1, 1):upper() .. name:sub(2)
@@ -78,7 +78,7 @@ local function vendor_of()
   }
 end
 
--- Offsets from the system's zone files; nil for a name that it does not know. A system without any such file has UTC only.
+-- Offsets from the system's zone files; nil for an unknown name. A system without zone files has UTC only.
 local function zones_of()
   if not core.zone("Etc/UTC") then return nil end
   local known = {}
@@ -102,7 +102,7 @@ local function bearer(request)
   return request.headers.authorization and request.headers.authorization:match("^[Bb]earer%s+(%S+)$")
 end
 
--- Only a simulator that is a process of its own can be ended from outside.
+-- Only a simulator that runs as a process of its own can be ended by request.
 local function stop(self)
   if not self.on_stop then return reply.error(400, "invalid_request", "this simulator ends with the program that made it") end
   self.on_stop()
@@ -131,7 +131,7 @@ local function serve_base(self, request)
   return self.service:handle(request)
 end
 
--- A page in a browser may send here what it likes; only requests that name this machine are served (DNS rebinding).
+-- Requests must name this machine as their host: a web page in a browser can send requests here (DNS rebinding).
 local function is_local(self, request)
   local written = request.headers.host or ""
   if written == self.last_host then return true end
@@ -147,7 +147,7 @@ local function route(self, request)
   return auth.handle(self.service, request)
 end
 
--- asked: what the request says, in a table of its own.
+-- asked: the table that receives what is known of the request.
 local function answer(self, request, asked, host)
   asked.host = host
   self.called_at = core.clock()
@@ -186,7 +186,7 @@ local function service_options(self, options)
   }
 end
 
--- With port n the service, the authorization server and the token address have n, n + 1 and n + 2; with 0 any free ones.
+-- With port n the service, the authorization server and the token address use n, n + 1 and n + 2; with 0 any free ports.
 local function open_servers(self, options)
   local port = options.port or 0
   for i, name in ipairs({ "base", "auth", "token" }) do
@@ -197,7 +197,7 @@ local function open_servers(self, options)
   return true
 end
 
--- Cars that stream are turned by a timer of their own, so that any loop that watches descriptors serves.
+-- A timer advances the cars that stream, so that any loop that can watch descriptors serves.
 local function stream_cars(self, loop)
   local stream = require("fleet.util.optional_module").need "stream"
   local cars = require("fleet.sim.telemetry").new(self.service, loop, stream, core.telemetry_fields())
@@ -254,34 +254,35 @@ function Sim:first_line()
   })
 end
 
---- Lets virtual time pass at once. seconds: number, 0 or more.
+--- Advances virtual time at once. seconds: number, 0 or more.
 function Sim:advance(seconds)
   control.run(self.service, { advance = seconds })
 end
 
---- A named fault for the next calls. times: 1. options: row, vin, and what the fault takes (doc/manual/simulator-faults.md).
+--- Injects a named fault into the next calls. times: 1 by default. options: row, vin, and those of the fault
+--- (doc/manual/simulator-faults.md).
 function Sim:fault(name, times, options)
   control.fault(self.service, name, times, options)
 end
 
---- Something that no call does: "unplug", "drive", "key_card", "password_reset" … Raises for an unknown or impossible one.
+--- Triggers an event that no call causes: "unplug", "drive", "key_card", "password_reset" … Raises for an unknown or impossible one.
 function Sim:event(name, vin, options)
   control.event(self.service, name, vin, options)
 end
 
---- A client of this simulator: signed in, its key paired with every vehicle that its account may use. options: those of fleet.new,
---- over the simulator's; account: the email of an account of the garage, default the first; key = false: none. Close it as any
---- other. Returns nil, err, kind when signing in fails.
+--- A client of this simulator: signed in, its key paired with every vehicle that its account may use. options: those of fleet.new, which
+--- override the simulator's; account: the email of an account of the garage, by default the first; key = false: no key. Close it as any
+--- other client. Returns nil, err, kind when signing in fails.
 function Sim:client(options)
   return require("fleet.sim.client").new(self, options)
 end
 
---- Fields of a vehicle: { charge_state = { battery_level = 20 }, state = "asleep" }.
+--- Sets fields of a vehicle: { charge_state = { battery_level = 20 }, state = "asleep" }.
 function Sim:set(vin, changes)
   control.set(self.service, vin, changes)
 end
 
---- Everything that the simulator knows, as a table.
+--- The whole state of the simulator, as a table.
 function Sim:state()
   return control.state(self.service)
 end

@@ -1,6 +1,6 @@
--- JSON for the simulator. It is written by the core and not read by it: the core reads replies for a client, where a null member is
--- absent, a long number a text and an empty list an empty table. Here a tariff must come back exactly as it was sent, a reply must be
--- able to say [], {} and null; and a service that shared its client's reader would agree with its mistakes. Lists carry a mark.
+-- JSON for the simulator. The core writes it, but does not read it. The core's reader serves a client: it drops null members, and an empty
+-- list becomes an empty table. The simulator must return a tariff exactly as it was sent, and reply with [], {} and null. A reader of its
+-- own also does not share mistakes with the client's. Lists carry a mark.
 local core = require("fleet.core")
 
 local M = {}
@@ -9,7 +9,7 @@ M.null = core.null
 
 local list_mark = { __name = "json.list", __jsontype = "array" }
 
--- Marks a table as a list, also when it is empty.
+-- Marks a table as a list, even when it is empty.
 function M.list(t)
   return setmetatable(t or {}, list_mark)
 end
@@ -20,7 +20,7 @@ end
 
 -- ---- writing ----
 
---- The members of an object in the order of their names, so that logs and specs can be compared.
+--- Writes the members of an object in the order of their names, so that logs and specs can be compared.
 M.encode = core.json_encode
 
 -- ---- reading ----
@@ -32,7 +32,7 @@ local function fail(at, what)
   error(("JSON: %s at byte %d"):format(what, at), 0)
 end
 
--- Programs write without spaces: the pattern is for the others.
+-- Most programs write no spaces; only other texts need the pattern.
 local function skip(text, at)
   local code = byte(text, at)
   if code and code > 32 then return at end
@@ -60,7 +60,7 @@ end
 local function read_string(text, at)
   local stop = find(text, '"', at + 1, true)
   local plain_text = stop and sub(text, at + 1, stop - 1)
-  if stop and not find(plain_text, "\\", 1, true) and find(plain_text, "^%C*$") then return plain_text, stop + 1 end -- nearly every one
+  if stop and not find(plain_text, "\\", 1, true) and find(plain_text, "^%C*$") then return plain_text, stop + 1 end -- the fast path: no escapes
   local parts, from = {}, at + 1
   while true do
     stop = find(text, '[%z\1-\31"\\]', from) or fail(at, "a string does not end")

@@ -1,5 +1,4 @@
--- Public keys, however they are written: 130 hex digits, PEM, or the base64 of a JWS issuer. Compared as hex of the
--- uncompressed point.
+-- Public keys in all their forms: 130 hex digits, PEM, or the base64 of a JWS issuer. They are compared as hex of the uncompressed point.
 local text = require("fleet.sim.text")
 
 local M = {}
@@ -8,7 +7,7 @@ local function hex_of(bytes)
   return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
 end
 
--- hex(written) → 130 hex digits in lower case, or nil when it is no uncompressed P-256 point.
+-- hex(written) → 130 hex digits in lower case, or nil when it is not an uncompressed P-256 point.
 function M.hex(written)
   local body = written:match("%-%-%-%-%-BEGIN PUBLIC KEY%-%-%-%-%-(.-)%-%-%-%-%-END")
   if body then

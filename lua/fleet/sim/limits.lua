@@ -1,4 +1,4 @@
--- Rate limits (doc/protocol.md#rate-limits), where the garage switches them on: per vehicle and minute, by billing class.
+-- Rate limits (doc/protocol.md#rate-limits), if the garage enables them: per vehicle and minute, by billing class.
 local reply = require("fleet.sim.reply")
 
 local M = {}
@@ -10,7 +10,7 @@ function M.new(service)
   return setmetatable({ on = service.garage.limits == true, windows = {} }, M)
 end
 
--- Raises a refusal when the call is one too many.
+-- Raises a refusal when the call exceeds the limit.
 function M:check(context)
   local class = context.row.billing
   local most = self.on and context.vehicle and PER_MINUTE[class]

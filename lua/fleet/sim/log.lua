@@ -1,4 +1,4 @@
--- The log of calls: one JSON object per line in a file, and the newest ones in memory for the garage page. Never a token, a
+-- The log of calls: one JSON object per line in a file, and the newest calls in memory for the garage page. It never contains a token, a
 -- body or a whole VIN.
 local json = require("fleet.sim.json")
 
@@ -19,7 +19,7 @@ function M.open(path)
   return setmetatable({ file = file, recent = json.list() }, M)
 end
 
--- What may stand in a log instead of a path: the row's template.
+-- The log has the row's template instead of the path, which may contain a VIN.
 local function event(now, request, status)
   local row, vehicle = request.row, request.vehicle
   return {
@@ -32,13 +32,13 @@ function M:add(now, request, status)
   local entry = event(now, request, status)
   local recent, count = self.recent, #self.recent + 1
   recent[count] = entry
-  if count == 2 * KEPT then -- all at once, so that one entry costs the same however many are kept
+  if count == 2 * KEPT then -- removed in bulk, so that the cost of an entry does not depend on KEPT
     for i = 1, count do recent[i] = i <= KEPT and recent[i + KEPT] or nil end
   end
   if self.file then self.file:write(json.encode(entry), "\n") end
 end
 
--- The newest calls, the oldest of them first.
+-- The newest calls, in the order of time.
 function M:newest()
   local list, first = json.list(), math.max(1, #self.recent - KEPT + 1)
   for i = first, #self.recent do list[#list + 1] = self.recent[i] end

@@ -56,7 +56,7 @@ handlers["charging.invoice"] = function(context)
   return reply.bytes(charging.invoice(entry, invoice), "application/pdf")
 end
 
--- Business accounts that own a fleet only.
+-- For business accounts with a fleet only.
 handlers["charging.sessions"] = function(context)
   if not context.account.business then context.fail(403, "forbidden", "charging sessions are for business accounts") end
   local list = filtered(context, "date_from", "date_to")

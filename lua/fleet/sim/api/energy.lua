@@ -156,7 +156,7 @@ local function range(context)
   return from, math.min(to, context.now), zone
 end
 
-local MOST_ENTRIES = 3000 -- a month of quarter hours
+local MOST_ENTRIES = 3000 -- about one month of quarter hours
 
 function handlers.energy_history(context)
   local period = context.query.period or "day"

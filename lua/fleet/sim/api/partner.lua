@@ -4,7 +4,7 @@ local json = require("fleet.sim.json")
 
 local handlers = {}
 
--- The generator of P-256: a placeholder for a hosted key when the garage names no apps.
+-- The generator point of P-256, shown as the hosted key when the garage has no apps.
 local SAMPLE_KEY = "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296" ..
   "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5"
 

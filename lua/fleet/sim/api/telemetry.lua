@@ -1,4 +1,4 @@
--- Telemetry configurations: who may have one, when it is synced. doc/protocol.md#telemetry-configuration
+-- Telemetry configurations: which applications may send one, and when a vehicle adopts it. doc/protocol.md#telemetry-configuration
 local calendar = require("fleet.sim.calendar")
 local json = require("fleet.sim.json")
 local keys = require("fleet.sim.keys")
@@ -6,13 +6,13 @@ local text = require("fleet.sim.text")
 
 local handlers = {}
 
-local SYNC_SECONDS = 30 -- of an online vehicle; where cars stream, vehicle.sync_seconds
+local SYNC_SECONDS = 30 -- of an online vehicle; cars that stream use vehicle.sync_seconds
 
 local LOCATION = text.set({
   "Location", "OriginLocation", "DestinationLocation", "DestinationName", "RouteLine", "GpsState", "GpsHeading",
 })
 
--- ---- whether a vehicle can take one: doc/protocol.md#telemetry-configuration ----
+-- ---- whether a vehicle can take a configuration: doc/protocol.md#telemetry-configuration ----
 
 local function is_old(vehicle, year)
   return (vehicle.model == "ms" or vehicle.model == "mx") and vehicle.model_year < year
@@ -29,7 +29,7 @@ local function needed_firmware(vehicle, signed)
   return signed and "2024.26" or "2023.20"
 end
 
--- key: hex of the signer, or of the application; nil when it is unknown.
+-- Why a vehicle is skipped, or nil. key: hex of the signer's key, or of the application's; nil when it is unknown.
 local function skip_reason(context, vehicle, signed, key)
   local client = context.token.client_id
   local paired = vehicle.intel_atom or (key and vehicle:has_key(key) ~= nil) or (not key and #vehicle.keys > 0)
@@ -39,7 +39,7 @@ local function skip_reason(context, vehicle, signed, key)
   if not vehicle.configs[client] and count_configs(vehicle) >= context.service.config_limit then return "max_configs" end
 end
 
--- ---- what a configuration must say ----
+-- ---- required content of a configuration ----
 
 local function wrong(context, message)
   context.fail(400, "invalid_request", message)
@@ -111,7 +111,7 @@ local function apply(context, config, signed, key)
   return { updated_vehicles = updated, skipped_vehicles = skipped }
 end
 
--- Only an application whose key is a CSR at the vendor may send one unsigned. Without apps in the garage any may.
+-- Only an application whose key has a CSR at the vendor may send an unsigned configuration. Without apps in the garage, all may.
 local function check_unsigned(context)
   local app = context.service.oauth:app(context.token.client_id)
   if not app.any and not app.csr then
@@ -162,7 +162,7 @@ end
 
 -- ---- read and remove ----
 
--- A vehicle adopts the configuration when it next connects: an online one soon, a sleeping one after waking.
+-- A vehicle adopts the configuration when it next connects: an online one soon, a sleeping one after it wakes.
 local function synced(vehicle, entry, now)
   if entry.synced then return true end
   if vehicle.record.state == "online" and now - entry.at >= (vehicle.sync_seconds or SYNC_SECONDS) then entry.synced = true end
@@ -194,7 +194,7 @@ function handlers.fleet_telemetry_errors(context)
   return { fleet_telemetry_errors = list }
 end
 
--- error(vehicle, client, name, now) is how the control address makes a vehicle report one.
+-- Makes a vehicle report an error, for the control address: error(vehicle, client, name, now).
 local function report(service, vehicle, options, now)
   local list = vehicle.telemetry_errors
   list[#list + 1] = {

@@ -10,7 +10,7 @@ local text = require("fleet.sim.text")
 
 local M = {}
 
--- The record as this account sees it.
+-- The record as the account of the request sees it.
 local function record(vehicle, role, hidden)
   local out = tables.copy(vehicle.record)
   out.access_type = role == "PARTNER" and "OWNER" or role
@@ -20,7 +20,7 @@ end
 
 M.record = record
 
--- The same for a reply that shows nothing else: its owner sees the record itself, which need not be copied to be written.
+-- The record for a reply. The owner sees all of it, so it is returned without a copy.
 local function own_or_copy(vehicle, role, hidden)
   local own, granular = vehicle.record, vehicle.record.granular_access
   if own.access_type == role and granular ~= json.null and granular.hide_private == hidden then return own end
@@ -90,7 +90,7 @@ local function wanted(context)
   return set
 end
 
--- Firmware before 2023.38 gave the place with drive_state.
+-- Firmware before 2023.38 returns the position with drive_state.
 local function drive_state(context, set)
   local asked = set.location_data or (set.drive_state and not context.vehicle:firmware("2023.38"))
   local shown = context.vehicle:drive_state(asked and context.shows_place)
@@ -119,8 +119,8 @@ local function vehicle_data(context)
   return out
 end
 
--- A program reads the same again and again, and to write all of it costs more than the rest of the call: the text is kept until
--- the vehicle is shown anew (physics.show), which every change ends with, or a call asks for something else.
+-- Programs repeat the same read, and encoding its JSON costs more than the rest of the call. The text is cached until the vehicle changes
+-- (physics.show) or a request asks for other sections.
 local function kept_text(context)
   local vehicle, kept = context.vehicle, context.vehicle.kept_text
   local endpoints = context.query.endpoints
@@ -204,7 +204,7 @@ function handlers.release_notes(context)
   }
 end
 
--- Specifications as sold, of any vehicle, for a partner; an unknown VIN gives an empty object.
+-- Specifications of any vehicle as sold, for a partner; an unknown VIN gives an empty object.
 function handlers.specs(context)
   local vehicle = context.vehicle
   if not vehicle then return {} end
@@ -217,7 +217,7 @@ function handlers.specs(context)
   return tables.add(out, vehicle.specs)
 end
 
--- ---- eligibility and the like: not wrapped in `response` (doc/protocol.md#product-data) ----
+-- ---- eligibility, options, prices: not wrapped in `response` (doc/protocol.md#product-data) ----
 
 local function bare(make)
   return function(context)
@@ -268,7 +268,7 @@ handlers.warranty = bare(function(vehicle)
   }
 end)
 
--- What a request must hold is not published; a model and a market are needed (doc/protocol.md#product-data).
+-- The required parameters are not documented; a model and a market are needed (doc/protocol.md#product-data).
 function handlers.pricing(context)
   return reply.bare({
     model = context.body.model or json.null, market = context.body.market or json.null, currencyCode = "EUR",

@@ -1,5 +1,5 @@
--- Commands about locks, lids, windows, and who may drive: PINs, valet, guest, speed limit, parental controls.
--- State moves: doc/protocol.md#states-and-moves.
+-- Commands for locks, lids and windows, and for access: PINs, valet, guests, speed limit, parental controls. State changes:
+-- doc/protocol.md#states-and-moves.
 local vehicles = require("fleet.sim.vehicle")
 
 local M = {}
@@ -24,7 +24,7 @@ function M.door_unlock(vehicle)
   state(vehicle).locked = false
 end
 
--- The front lid can only be opened; the rear one moves both ways where it has a drive.
+-- The front lid can only be opened; the rear one also closes when it is powered.
 function M.actuate_trunk(vehicle, params)
   local s = state(vehicle)
   if params.which_trunk == "front" then
@@ -94,7 +94,7 @@ end
 
 M.open_tonneau, M.close_tonneau, M.stop_tonneau = tonneau("open"), tonneau("closed"), tonneau(nil)
 
--- Two minutes to begin driving; needs keyless driving (doc/protocol.md#command-bodies).
+-- Allows two minutes to start driving; requires keyless driving (doc/protocol.md#command-bodies).
 function M.remote_start_drive(vehicle)
   if not state(vehicle).remote_start_enabled then return "keyless_driving_disabled" end
   state(vehicle).remote_start = true
@@ -111,14 +111,15 @@ local function is_pin(pin)
   return type(pin) == "string" and pin:match("^%d%d%d%d$") ~= nil
 end
 
--- Stores a first PIN, compares a later one.
+-- Stores the first PIN; compares later ones with it.
 local function pin_fits(vehicle, name, pin)
   if not is_pin(pin) then return false end
   if vehicle.pins[name] == nil then vehicle.pins[name] = pin end
   return vehicle.pins[name] == pin
 end
 
--- Off asks for the PIN. A signed message may come without it, because the published tools drop it there: then the key vouches.
+-- Switching valet mode off requires the PIN in a plain command. A signed one may omit it, as Tesla's own tools do: the key authenticates
+-- it.
 local function valet_off_allowed(pin, given, context)
   if pin == nil or given == pin then return true end
   return context.signed == true and (given == nil or given == "")
@@ -141,7 +142,7 @@ function M.reset_valet_pin(vehicle)
   state(vehicle).valet_pin_needed = true
 end
 
--- A PIN, once set, is remembered also while PIN to Drive is off; another one is discarded.
+-- The first PIN is kept while PIN to Drive is off; later ones are ignored.
 function M.set_pin_to_drive(vehicle, params)
   local pins = vehicle.pins
   if not pins.pin_to_drive then

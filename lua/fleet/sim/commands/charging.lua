@@ -13,7 +13,7 @@ function M.charge_stop(vehicle)
   return physics.stop_charging(vehicle)
 end
 
--- Outside the vehicle's bounds the nearest bound is taken and success reported (doc/protocol.md#command-bodies).
+-- A limit outside the vehicle's bounds becomes the nearest bound, and the command succeeds (doc/protocol.md#command-bodies).
 function M.set_charge_limit(vehicle, params)
   local charge = vehicle.sections.charge_state
   if params.percent == charge.charge_limit_soc then return "already_set" end
@@ -82,7 +82,7 @@ local function remove(list, id)
   end
 end
 
--- Without an id: the time, counted up past the ids that are taken.
+-- The id of a new schedule: the time, increased until no schedule has it.
 local function id_of(params, context, list)
   local id = tonumber(params.id)
   if id and id ~= 0 then return id end
@@ -129,7 +129,7 @@ function M.remove_precondition_schedule(vehicle, params)
   return nil
 end
 
--- Home is the vehicle's position; work is not known here, so everything else is "other".
+-- Home is the vehicle's position. The simulator has no work address, so every other place counts as "other".
 local function remove_places(vehicle, list, params)
   local drive = vehicle.sections.drive_state
   for i = #list, 1, -1 do
@@ -147,7 +147,7 @@ function M.batch_remove_precondition_schedules(vehicle, params)
   return remove_places(vehicle, vehicle.sections.preconditioning_schedule_data.precondition_schedules, params)
 end
 
--- From firmware 2024.26 on, the two older commands report success and pile up a schedule per call.
+-- From firmware 2024.26 on, the two older commands succeed and add one more schedule with each call.
 local function pile_up(vehicle, list, entry, context)
   local drive = vehicle.sections.drive_state
   vehicle.piled = (vehicle.piled or 0) + 1
@@ -196,7 +196,7 @@ function M.set_scheduled_departure(vehicle, params, context)
   return nil
 end
 
--- Fleet managed charging; the bodies are not published, so whatever comes is kept.
+-- Fleet-managed charging: its bodies are not documented, so the simulator stores them unchecked.
 local function managed(name)
   return function(vehicle, params)
     vehicle.managed = vehicle.managed or {}

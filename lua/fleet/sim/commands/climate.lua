@@ -10,7 +10,7 @@ local function climate(vehicle)
   return vehicle.sections.climate_state
 end
 
--- Seats and the steering wheel need preconditioning or climate keeper on (doc/protocol.md#command-bodies).
+-- Seats and the steering wheel heat only while preconditioning or climate keeper is on (doc/protocol.md#command-bodies).
 local function needs_climate(vehicle)
   local c = climate(vehicle)
   if c.is_climate_on or c.is_preconditioning or c.climate_keeper_mode ~= "off" then return nil end
@@ -31,7 +31,7 @@ local function within(c, value)
   return math.max(c.min_avail_temp, math.min(value, c.max_avail_temp))
 end
 
--- A temperature that is left out stays; in a message an absent one is 0.
+-- An omitted temperature keeps its value; in a protobuf message it is 0.
 function M.set_temps(vehicle, params)
   local c = climate(vehicle)
   if (params.driver_temp or 0) ~= 0 then c.driver_temp_setting = within(c, params.driver_temp) end
@@ -100,7 +100,7 @@ end
 
 local FANS = { [1] = "seat_fan_front_left", [2] = "seat_fan_front_right" }
 
--- 1 is off, 4 is high (commands.tsv); the state counts from 0.
+-- The command counts 1 (off) to 4 (high), see commands.tsv; the state counts from 0.
 function M.remote_seat_cooler_request(vehicle, params)
   local seat = FANS[params.seat_position]
   if not seat or not whole(params.seat_cooler_level, 1, 4) then return "invalid_value" end

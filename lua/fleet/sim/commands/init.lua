@@ -1,5 +1,5 @@
--- Every command: name → function(vehicle, params, context), which changes the vehicle and returns nil, or returns the reason
--- for which it does not. context: now, random(n), charging_site(vehicle, id).
+-- All commands: name → function(vehicle, params, context), which changes the vehicle and returns nil, or returns the reason for its
+-- refusal. context: now, random(n), charging_site(vehicle, id).
 local M = {}
 
 for _, part in ipairs({ "charging", "climate", "access", "media" }) do

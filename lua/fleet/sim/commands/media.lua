@@ -1,4 +1,4 @@
--- Commands about media, navigation, software and what else happens on the screen.
+-- Commands for media, navigation, software updates and other functions of the screen.
 
 local M = {}
 
@@ -13,7 +13,7 @@ local function set_volume(vehicle, volume)
   info.audio_volume = math.max(0, math.min(volume, info.audio_volume_max))
 end
 
--- Needs a user in the car and mobile access (doc/protocol.md#command-bodies); without mobile access no command comes this far.
+-- Requires a user in the car and mobile access (doc/protocol.md#command-bodies); without mobile access the request fails earlier.
 function M.adjust_volume(vehicle, params)
   if not vehicle.sections.vehicle_state.is_user_present then return "user_not_present" end
   if params.volume < 0 or params.volume > 11 then return "invalid_value" end
@@ -94,7 +94,7 @@ function M.schedule_software_update(vehicle, params, context)
   update.scheduled_time_ms = math.floor(vehicle.install_at * 1000)
 end
 
--- No effect once the installation has started (doc/protocol.md#states-and-moves).
+-- Has no effect once the installation has started (doc/protocol.md#states-and-moves).
 function M.cancel_software_update(vehicle)
   local update = vehicle.sections.vehicle_state.software_update
   if update.status == "scheduled" then
