@@ -49,7 +49,7 @@ describe("a garage", function()
     ["a misspelt member of a vehicle"] = { { vehicles = { { vin = VIN, sleep_afte = 1 } } }, "vehicles[1]: unknown member 'sleep_afte'" },
     ["a VIN with a letter that none has"] = { { vehicles = { { vin = "5YJ3FLEE9RFO00001" } } }, "vehicles[1].vin: a VIN has 17" },
     ["no VIN"] = { { vehicles = { {} } }, "vehicles[1]: 'vin' is missing" },
-    ["a VIN that stands there twice"] = { { vehicles = { { vin = VIN }, { vin = VIN } } }, "stands there twice" },
+    ["a VIN that occurs twice"] = { { vehicles = { { vin = VIN }, { vin = VIN } } }, "occurs twice" },
     ["a text for a number"] = { { vehicles = { { vin = VIN, charge_state = { battery_level = "50" } } } },
       "vehicles[1].charge_state.battery_level: a number or null is expected, not a string" },
     ["an unknown state"] = { { vehicles = { { vin = VIN, state = "dreaming" } } }, "one of online, asleep, offline is expected" },

@@ -34,7 +34,7 @@ local function modelled(site, number)
   return site.model_slots[number]
 end
 
--- The quarter hour in which the simulator started is modelled, because the simulator ran through only a part of it.
+-- The simulator started within a quarter hour: the part of it before the start is modelled.
 local function slot(site, number)
   local lived, born = site.slots[number], site.born / energy.SLOT
   if number * energy.SLOT >= site.updated then return nil end

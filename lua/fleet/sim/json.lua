@@ -60,7 +60,7 @@ end
 local function read_string(text, at)
   local stop = find(text, '"', at + 1, true)
   local plain_text = stop and sub(text, at + 1, stop - 1)
-  if stop and not find(plain_text, "\\", 1, true) and find(plain_text, "^%C*$") then return plain_text, stop + 1 end -- the fast path: no escapes
+  if stop and not find(plain_text, "\\", 1, true) and find(plain_text, "^%C*$") then return plain_text, stop + 1 end -- no escapes
   local parts, from = {}, at + 1
   while true do
     stop = find(text, '[%z\1-\31"\\]', from) or fail(at, "a string does not end")

@@ -1,4 +1,4 @@
--- What the garage page shows, as data: vehicles, energy flow, today's prices and the newest calls. No tokens, keys or PINs.
+-- The data of the garage page: vehicles, energy flow, today's prices and the newest calls. No tokens, keys or PINs.
 local calendar = require("fleet.sim.calendar")
 local energy = require("fleet.sim.energy")
 local json = require("fleet.sim.json")

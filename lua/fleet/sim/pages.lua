@@ -1,4 +1,4 @@
--- What a browser sees while it signs in: consent, scopes, errors. Plain HTML, one style, no foreign address.
+-- The pages that a browser shows during sign-in: consent, scopes, errors. Plain HTML, one style, no external resources.
 local pages = require("fleet.chart.page")
 local text = require("fleet.sim.text")
 
@@ -23,7 +23,7 @@ local function box(scope, checked, locked)
     scope, checked and " checked" or "", locked and " onclick=\"return false\"" or "", MEANING[scope] or scope, scope)
 end
 
--- The form whose first button consents.
+-- The form; its first button consents.
 function M.consent(ticket, entry, target)
   local out, q = {}, entry.q
   local all = q.require_requested_scopes == "true"
@@ -42,7 +42,7 @@ function M.consent(ticket, entry, target)
   return M.page("Allow access", table.concat(out, "\n"))
 end
 
--- What an app may do, with a way back.
+-- The scopes of an app, with a link back.
 function M.scopes(client_id, account, granted, all, target, back)
   local out = { ("<p>What <code>%s</code> may do for <b>%s</b>:</p>"):format(text.html(client_id), text.html(account.email)),
     ("<form method=\"post\" action=\"%s\">"):format(text.html(target)) }

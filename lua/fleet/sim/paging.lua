@@ -1,4 +1,4 @@
--- Pages as the service makes them: page and per_page with a pagination object beside the list (doc/protocol.md#paging).
+-- Pages in the service's form: page and per_page, with a pagination object beside the list (doc/protocol.md#paging).
 local json = require("fleet.sim.json")
 
 local M = {}
@@ -8,7 +8,7 @@ local function whole(value, fallback)
   return n and n % 1 == 0 and n or fallback
 end
 
--- slice(list, query, default, most) → a page of it, and pagination and count, members beside `response`.
+-- slice(list, query, default, most) → one page of the list, and pagination and count, which are members beside `response`.
 function M.slice(context, list, default, most)
   local query = context.query
   local page, size = whole(query.page, 1), whole(query.per_page or query.page_size, default)
@@ -26,7 +26,7 @@ function M.slice(context, list, default, most)
   }
 end
 
--- The same for pages that have a start and a size, and no totals.
+-- The same for pages with a start and a size, and without totals.
 function M.window(list, start, size)
   local out = json.list()
   for i = start + 1, math.min(start + size, #list) do out[#out + 1] = list[i] end

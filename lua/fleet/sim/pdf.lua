@@ -1,5 +1,4 @@
--- The smallest PDF that readers open: one page of text lines. ISO 32000-1 section 7.5: header, objects, cross-reference table,
--- trailer.
+-- A minimal PDF: one page of text lines. ISO 32000-1 section 7.5: header, objects, cross-reference table, trailer.
 local M = {}
 
 local function escape(line)

@@ -1,12 +1,12 @@
--- How a vehicle changes by itself, simple enough to check by hand:
+-- How a vehicle changes over time, simple enough to check by hand:
 --   battery   75 kWh usable, 300 miles; one percent is 0.75 kWh and 3 miles
---   charging  volts x amps x phases, amps being the least of request, cable and vehicle; it ends at the limit
---   climate   inside temperature moves towards the target with a time constant of 10 minutes, towards the outside one with
---             two hours; heating or cooling takes 1.5 kW, from the cable where there is one
---   waking    takes wake_seconds (12 unless the garage says otherwise, 10 to 60 in reality)
+--   charging  volts x amps x phases; amps is the least of request, cable and vehicle; it ends at the limit
+--   climate   the inside temperature approaches the target with a time constant of 10 minutes, the outside temperature with
+--             two hours; heating or cooling takes 1.5 kW, from the cable when the car is plugged in
+--   waking    takes wake_seconds (12 by default, 10 to 60 in reality)
 --   driving   see driving.lua
---   sleep     after sleep_after seconds without use, where the garage gives it
--- Time passes when a call looks: by minutes where something begins or ends, else in one step.
+--   sleep     after sleep_after seconds without use, if the garage has it
+-- Time advances when a call reads the vehicle: by minutes while something starts or ends, else in one step.
 local driving = require("fleet.sim.driving")
 local schedules = require("fleet.sim.schedules")
 local vehicles = require("fleet.sim.vehicle")
@@ -15,7 +15,7 @@ local M = { PACK_KWH = 75, PACK_MILES = 300, CLIMATE_KW = 1.5, STARTING_SECONDS 
 
 local STEP = 60
 local METERED = 300
-local SPARE = 1e-6
+local TOLERANCE = 1e-6
 
 local function round(x, step)
   return math.floor(x / step + 0.5) * step
@@ -53,7 +53,7 @@ local function show_charging(vehicle)
   charge.charge_port_color = kw > 0 and "FlashingGreen" or "<invalid>"
 end
 
--- The range follows the charge, except where it was set together with the level.
+-- The range follows the charge, unless the range was set together with the level.
 local function show_range(vehicle)
   local charge, percent = vehicle.sections.charge_state, vehicle.energy_percent
   if vehicle.range_percent == percent then return end
@@ -65,12 +65,12 @@ end
 
 local function show_battery(vehicle)
   local charge = vehicle.sections.charge_state
-  local shown = math.floor(vehicle.energy_percent + SPARE)
+  local shown = math.floor(vehicle.energy_percent + TOLERANCE)
   if shown ~= charge.battery_level then charge.battery_level, charge.usable_battery_level = shown, shown end
   show_range(vehicle)
 end
 
--- Starts, or says why not. doc/protocol.md#reasons, charge_start.
+-- Starts charging, or returns the reason why not. doc/protocol.md#reasons, charge_start.
 function M.start_charging(vehicle)
   local charge = vehicle.sections.charge_state
   local state = charge.charging_state
@@ -78,12 +78,12 @@ function M.start_charging(vehicle)
   if state == "NoPower" then return "no_power" end
   if state == "Starting" then return "requested" end
   if state == "Charging" then return "is_charging" end
-  if state == "Complete" or vehicle.energy_percent + SPARE >= charge.charge_limit_soc then
+  if state == "Complete" or vehicle.energy_percent + TOLERANCE >= charge.charge_limit_soc then
     charge.charging_state = "Complete"
     return "complete"
   end
   charge.charging_state, charge.charge_enable_request = "Charging", true
-  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end -- a car does not charge asleep
+  if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end -- charging wakes the car
   charge.charge_energy_added, charge.charge_miles_added_rated, charge.charge_miles_added_ideal = 0, 0, 0
   show_charging(vehicle)
   return nil
@@ -97,16 +97,16 @@ function M.stop_charging(vehicle)
   return nil
 end
 
--- A new limit ends charging above it, and a car that was full goes on.
+-- A new limit below the level ends charging; one above it restarts a car that was full.
 function M.limit_changed(vehicle)
   local charge = vehicle.sections.charge_state
-  local full = vehicle.energy_percent + SPARE >= charge.charge_limit_soc
+  local full = vehicle.energy_percent + TOLERANCE >= charge.charge_limit_soc
   if charge.charging_state == "Charging" and full then charge.charging_state = "Complete" end
   if charge.charging_state == "Complete" and not full and vehicle:cable() then charge.charging_state = "Charging" end
   show_charging(vehicle)
 end
 
--- What was charged, in pieces of five minutes, for the energy site of the owner. Where no site collects it, a week is kept.
+-- Records what was charged, in pieces of five minutes, for the energy site of the owner. Without such a site, a week is kept.
 local function meter(vehicle, from, to, kwh)
   local list = vehicle.meter or {}
   vehicle.meter = list
@@ -125,12 +125,12 @@ local function charge(vehicle, from, to)
   local room = math.max(0, state.charge_limit_soc - vehicle.energy_percent) / 100 * M.PACK_KWH
   local kwh = math.min(kw * (to - from) / 3600, room)
   meter(vehicle, from, to, kwh)
-  vehicle.charged_kwh = (vehicle.charged_kwh or 0) + kwh -- over its whole life, unlike charge_energy_added
+  vehicle.charged_kwh = (vehicle.charged_kwh or 0) + kwh -- over the vehicle's whole life, unlike charge_energy_added
   vehicle.energy_percent = vehicle.energy_percent + kwh / M.PACK_KWH * 100
   state.charge_energy_added = round(state.charge_energy_added + kwh, 1e-6)
   state.charge_miles_added_rated = round(state.charge_energy_added / M.PACK_KWH * M.PACK_MILES, 0.01)
   state.charge_miles_added_ideal = state.charge_miles_added_rated
-  if vehicle.energy_percent + SPARE >= state.charge_limit_soc then state.charging_state = "Complete" end
+  if vehicle.energy_percent + TOLERANCE >= state.charge_limit_soc then state.charging_state = "Complete" end
 end
 
 -- ---- climate ----
@@ -160,7 +160,7 @@ end
 
 -- ---- state ----
 
---- A hand at the cable or the door wakes the vehicle; one without a network stays out of reach.
+--- Wakes the vehicle, as plugging in or opening a door does; a vehicle without a network stays offline.
 function M.rouse(vehicle, now)
   if vehicle.record.state == "asleep" then vehicle.record.state, vehicle.wake_at = "online", nil end
   vehicle.used_at = now
@@ -205,7 +205,7 @@ local function update_software(vehicle, now)
   end
 end
 
--- A link or a code has a time to live; what is over is not kept.
+-- Removes links and codes that have expired.
 local function expire(vehicle, now)
   if vehicle.guest_code and now >= vehicle.guest_code.expires_at then vehicle.guest_code = nil end
 end
@@ -218,7 +218,7 @@ local function step(vehicle, from, to, due)
   charge(vehicle, from, to)
   driving.advance(vehicle, to, M.PACK_MILES)
   warm(vehicle, to - from)
-  if due <= to then schedules.run(vehicle, from, to, M) end -- what begins at the end of a step was not under way in it
+  if due <= to then schedules.run(vehicle, from, to, M) end -- a schedule that starts at the end of a step was not active during the step
   update_software(vehicle, to)
   rest(vehicle, to)
 end
@@ -233,9 +233,9 @@ local function show(vehicle, now)
   vehicle.sections.drive_state.gps_as_of = math.floor(now)
 end
 
--- The last whole minute before a moment: what happens at that moment happens in a step of a minute, as if time had passed by minutes.
+-- The last whole minute before a time. An event at that time gets a step of one minute, as if all steps were minutes.
 local function minute_before(moment)
-  return (math.ceil(moment / STEP - SPARE) - 1) * STEP
+  return (math.ceil(moment / STEP - TOLERANCE) - 1) * STEP
 end
 
 local function full_at(vehicle, at, kw)
@@ -243,16 +243,16 @@ local function full_at(vehicle, at, kw)
   return at + math.max(0, percent) / 100 * M.PACK_KWH / kw * 3600
 end
 
--- What cannot be computed ahead: it is looked at every minute.
+-- Whether the vehicle changes in a way that cannot be computed ahead, so that it is advanced by minutes.
 local function unsteady(vehicle)
   local climate, update = vehicle.sections.climate_state, vehicle.sections.vehicle_state.software_update
   return vehicle.wake_at or update.status ~= "" or vehicle.sections.charge_state.charging_state == "Starting"
     or climate.is_climate_on and not vehicle:cable()
 end
 
-local INSTANT = 0.1 -- seconds in which nothing happens: many reads in one moment see one state
+local INSTANT = 0.1 -- seconds: reads within this time see the same state
 
--- Until when one step does what many of a minute would: nothing begins or ends in it. due: when a schedule acts next.
+-- The end of the longest step in which nothing starts or ends, so that it equals many steps of a minute. due: when a schedule acts next.
 local function end_of_step(vehicle, at, due)
   local minute = (math.floor(at / STEP) + 1) * STEP
   if unsteady(vehicle) then return minute end
@@ -261,7 +261,7 @@ local function end_of_step(vehicle, at, due)
   return math.max(minute, ends)
 end
 
--- Brings the vehicle to this moment.
+-- Advances the vehicle to the current time.
 function M.advance(vehicle, now)
   if now - vehicle.updated < INSTANT then return end
   local at = vehicle.updated

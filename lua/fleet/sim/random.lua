@@ -1,5 +1,5 @@
--- Where tokens, codes and ids come from: the core's random source, because a page in a browser on this machine must not guess the
--- control token; or one of the caller's, so that a spec repeats itself.
+-- The source of tokens, codes and ids: the core's secure random source, because a web page in a browser on this machine must not guess the
+-- control token; or the caller's, so that a spec can be repeated.
 local core = require("fleet.core")
 local text = require("fleet.sim.text")
 
@@ -9,7 +9,7 @@ local function system_bytes(count)
   return text.unbase64(assert(core.random_text(count)))
 end
 
--- random(n) → hexadecimal text of n bytes. bytes(n) may be given, so that a spec repeats itself.
+-- random(n) → hexadecimal text of n bytes. bytes(n) replaces the secure source.
 function M.new(bytes)
   bytes = bytes or system_bytes
   return function(count)
@@ -17,7 +17,7 @@ function M.new(bytes)
   end
 end
 
--- A uuid in its usual writing, RFC 9562 version 4.
+-- A UUID as text, RFC 9562 version 4.
 function M.uuid(random)
   local hex = random(16)
   local variant = ("%x"):format(8 + tonumber(hex:sub(17, 17), 16) % 4)

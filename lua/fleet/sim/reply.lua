@@ -1,5 +1,5 @@
--- Replies in the envelope of the service (doc/protocol.md#envelope), and the way out of a handler: reply.fail raises a refusal that
--- the service turns into its answer.
+-- Replies in the service's envelope (doc/protocol.md#envelope). reply.fail leaves a handler by raising a refusal, which the service turns
+-- into the reply.
 local json = require("fleet.sim.json")
 local tables = require("fleet.util.tables")
 
@@ -7,7 +7,7 @@ local M = {}
 
 local JSON = "application/json; charset=utf-8"
 
--- A refusal is a value of its own type, so that a mistake in a handler is never taken for one.
+-- A refusal has its own type, so that a bug in a handler is never taken for a refusal.
 local refusal = {}
 
 function M.fail(status, message, description, messages)
@@ -30,7 +30,7 @@ function M.error(status, message, description, messages)
   })
 end
 
--- Too many calls: plain text, as the edge of the service sends it (doc/protocol.md#rate-limits).
+-- The reply to too many calls: plain text, as the edge of the service sends it (doc/protocol.md#rate-limits).
 function M.too_many(seconds, limit)
   return M.text(429, ("Retry in %d seconds"):format(seconds), {
     ["Retry-After"] = ("%d"):format(seconds), ["RateLimit-Limit"] = ("%d"):format(limit or 60),
@@ -62,7 +62,7 @@ function M.html(status, body, headers)
   return status, headers, body
 end
 
--- What a handler returns when the body is not wrapped in `response`, or is no JSON at all.
+-- Marks a result whose body is not wrapped in `response`, or is not JSON.
 local raw = {}
 
 function M.bare(body)
@@ -78,7 +78,7 @@ function M.text_of_json(text)
   return M.bytes(text, JSON)
 end
 
--- A handler's result as a reply. A list may bring members for beside `response`.
+-- A handler's result as a reply. A list may add members beside `response`.
 function M.of(result, beside)
   if getmetatable(result) == raw then
     if result.bytes then return 200, { ["Content-Type"] = result.content_type }, result.bytes end

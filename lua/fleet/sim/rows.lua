@@ -1,10 +1,10 @@
--- The rows of the service as the simulator needs them. A row is what fleet.core gives: name, verb, path, query, tokens, scope,
--- params and flags; nothing here knows an endpoint by name.
+-- The rows of the service in the simulator's form. A row comes from fleet.core: name, verb, path, query, tokens, scope, params and flags.
+-- No code here knows an endpoint by name.
 local text = require("fleet.sim.text")
 
 local M = {}
 
--- A flag may come as a member, as a member of flags, or as a word in a list of flags.
+-- A flag may be a member of the row, a member of flags, or a word in a list of flags.
 local function has(row, name)
   if row[name] ~= nil then return row[name] == true end
   if type(row.flags) ~= "table" then return false end
@@ -25,7 +25,7 @@ local function segments(path)
   return list
 end
 
--- The places of its placeholders: { at =, name = }.
+-- The positions of its placeholders: { at =, name = }.
 local function arguments(parts)
   local list = {}
   for i, part in ipairs(parts) do
@@ -40,14 +40,14 @@ local KINDS = {
   vins = "table", object = "table", tariff = "table", bytes = "string", vin = "string", time = "string", date = "string",
 }
 
--- What a body may hold: { name =, former =, kind = type in Lua or nil, required =, number_as_text = }.
+-- The parameters of a body: { name =, former =, kind = type in Lua or nil, required =, number_as_text = }.
 local function body_params(params)
   local list = {}
   for _, param in ipairs(params) do
     if param.place == "body" then
       list[#list + 1] = {
         name = param.name, former = param.former, kind = not has(param, "object_too") and not param.word and KINDS[param.type] or nil,
-        required = has(param, "required") or param.fallback ~= nil or has(param, "now"), -- a client sends them always
+        required = has(param, "required") or param.fallback ~= nil or has(param, "now"), -- clients always send it
         number_as_text = has(param, "number_as_text"),
       }
     end
@@ -55,7 +55,7 @@ local function body_params(params)
   return list
 end
 
--- A table of its own with what the engines of the simulator read.
+-- A new table with the members that the simulator reads.
 local function normal(row)
   local out = {
     name = row.name, verb = row.verb, path = row.path, segments = segments(row.path), query = text.form(row.query or ""),
@@ -90,7 +90,7 @@ local function tree_of(rows)
   return root
 end
 
--- ---- what a service knows of them ----
+-- ---- the rows of a service ----
 
 local function made_of(endpoints, commands)
   local list, by_name = {}, {}
@@ -103,9 +103,9 @@ local function made_of(endpoints, commands)
   return { tree = tree_of(list), by_name = by_name }
 end
 
-local made = setmetatable({}, { __mode = "k" }) -- list of endpoints -> list of commands -> what was made of both
+local made = setmetatable({}, { __mode = "k" }) -- cache: list of endpoints -> list of commands -> result for both
 
---- of(endpoints, commands) → { tree =, by_name = }: made once, and only read.
+--- of(endpoints, commands) → { tree =, by_name = }, cached and read-only.
 function M.of(endpoints, commands)
   local by_commands = made[endpoints] or setmetatable({}, { __mode = "k" })
   made[endpoints] = by_commands
@@ -113,7 +113,7 @@ function M.of(endpoints, commands)
   return by_commands[commands]
 end
 
--- ---- finding one ----
+-- ---- finding a row ----
 
 local function walk(node, parts, at)
   if at > #parts then return #node.rows > 0 and node or nil end
@@ -133,7 +133,7 @@ end
 
 local MOST_SEEN = 1000
 
--- Where a path leads. The same paths come again and again: they are remembered, a thousand of them.
+-- The place of a path in the tree, with a cache of a thousand paths, because programs repeat the same paths.
 local function place_of(tree, path)
   local place = tree.seen[path]
   if place then return place end
@@ -144,7 +144,7 @@ local function place_of(tree, path)
   return place
 end
 
--- find(tree, verb, path, query) → row, arguments; or nil and what does not fit a path that exists, "verb" or "query"; or nil, false.
+-- find(tree, verb, path, query) → row, arguments; or nil and what does not fit an existing path ("verb" or "query"); or nil, false.
 function M.find(tree, verb, path, query)
   local place = place_of(tree, path)
   if not place.node then return nil, false end
@@ -161,9 +161,9 @@ function M.find(tree, verb, path, query)
   return nil, "verb"
 end
 
--- ---- checking what came ----
+-- ---- checking a body ----
 
--- problem(row, body) → nil, or a sentence about the first parameter of the body that is missing or of a wrong type.
+-- problem(row, body) → nil, or a sentence about the first parameter that is missing or has a wrong type.
 function M.problem(row, body)
   for _, param in ipairs(row.body_params) do
     local value = body[param.name]

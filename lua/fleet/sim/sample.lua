@@ -1,5 +1,5 @@
--- The reply of an endpoint that the simulator does not model: the example of its row, else the least that a row of its kind may
--- answer. So a new endpoint is a row and nothing else, and the client's side of it can be tried at once.
+-- The reply of an endpoint that the simulator does not model: the example of its row, else a minimal reply for its kind. A new endpoint is
+-- therefore only a row, and the client's side of it can be tried at once.
 local json = require("fleet.sim.json")
 local reply = require("fleet.sim.reply")
 

@@ -1,20 +1,20 @@
--- Charging and preconditioning by the clock of the vehicle: the schedules of firmware 2024.26 and later, and the single
--- scheduled charging and departure before it.
+-- Charging and preconditioning at local times: the schedules of firmware 2024.26 and later, and the older single settings for scheduled
+-- charging and departure.
 local vehicles = require("fleet.sim.vehicle")
 
 local M = {}
 
 local DAY = 86400
 local MINUTE = 60
-local LEAD = 15 * MINUTE -- preconditioning begins so long before the wanted time
+local LEAD = 15 * MINUTE -- preconditioning starts so long before the departure
 local EVERY_DAY = 127
 
 local function offset(vehicle)
   return vehicles.value(vehicle.sections.vehicle_config.utc_offset) or 0
 end
 
--- Whether so many minutes after local midnight, on one of the days, lie in (from, to]. Sunday is bit 1 (doc/protocol.md#days-of-the-week).
--- later: how many days after the day of the schedule.
+-- Whether the time `minutes` after local midnight of one of the days lies in (from, to]. Sunday is bit 1
+-- (doc/protocol.md#days-of-the-week). later: days between the day of the schedule and that midnight.
 local function passes(vehicle, minutes, days, from, to, later)
   local shift = offset(vehicle)
   for day = math.floor((from + shift) / DAY), math.floor((to + shift) / DAY) do
@@ -32,7 +32,7 @@ local function done_once(list, schedule)
   end
 end
 
--- An end that is not after its start belongs to the following day.
+-- An end that is not after its start is on the following day.
 local function end_day(s)
   return s.start_enabled and s.end_time <= s.start_time and 1 or 0
 end
@@ -66,7 +66,7 @@ local function run_preconditioning(vehicle, from, to, physics)
   end
 end
 
--- The older single settings; they live in charge_state.
+-- Runs the older single settings, which are part of charge_state.
 local function run_older(vehicle, from, to, physics)
   local charge = vehicle.sections.charge_state
   if charge.scheduled_charging_mode == "StartAt" and
@@ -87,13 +87,13 @@ function M.run(vehicle, from, to, physics)
   run_older(vehicle, from, to, physics)
 end
 
--- Between a start and its end.
+-- Whether now is between the start and the end of a schedule.
 local function in_schedule(vehicle, s, now)
   local length = (s.end_time - s.start_time) % 1440 * MINUTE
   return s.enabled and s.start_enabled and s.end_enabled and passes(vehicle, s.start_time, s.days_of_week, now - length, now)
 end
 
--- The older setting has no end: who comes within six hours of its time charges at once (doc/protocol.md#schedules).
+-- The older setting has no end: a car that is plugged in up to six hours after the set time charges at once (doc/protocol.md#schedules).
 local LATE = 6 * 3600
 
 local function in_older(vehicle, now)
@@ -102,7 +102,7 @@ local function in_older(vehicle, now)
     and passes(vehicle, charge.scheduled_charging_start_time_app, EVERY_DAY, now - LATE, now)
 end
 
---- Whether one of its charge schedules is under way: a vehicle that is plugged in then charges.
+--- Whether one of its charge schedules is active: a vehicle that is plugged in now charges.
 function M.under_way(vehicle, now)
   if in_older(vehicle, now) then return true end
   for _, s in ipairs(vehicle.sections.charge_schedule_data.charge_schedules) do
@@ -111,7 +111,7 @@ function M.under_way(vehicle, now)
   return false
 end
 
---- Whether a vehicle that is plugged in now waits: one of its schedules begins within a day, and none is under way.
+--- Whether a vehicle that is plugged in now waits: a schedule starts within a day, and none is active.
 function M.waits(vehicle, now)
   if M.under_way(vehicle, now) then return false end
   local waits = vehicle.sections.charge_state.scheduled_charging_mode ~= "Off"
@@ -121,7 +121,7 @@ function M.waits(vehicle, now)
   return waits
 end
 
--- ---- when it must be looked at ----
+-- ---- the next time a schedule acts ----
 
 local function next_moment(shift, minutes, from)
   local moment = math.floor((from + shift) / DAY) * DAY - shift + minutes * MINUTE
@@ -137,7 +137,7 @@ local function older_at(charge, shift, from)
   return math.min(next_moment(shift, departure, from), next_moment(shift, departure, from + LEAD) - LEAD)
 end
 
---- The next moment at which the clock of a vehicle may do something; math.huge where it has no schedule.
+--- The next time at which a schedule of the vehicle may act; math.huge when it has none.
 function M.next_at(vehicle, from)
   local shift = offset(vehicle)
   local earliest = older_at(vehicle.sections.charge_state, shift, from)
@@ -151,7 +151,7 @@ function M.next_at(vehicle, from)
   return earliest
 end
 
--- UTC seconds of the next time that so many minutes after local midnight come, for scheduled_charging_start_time.
+-- UTC seconds of the next time that is so many minutes after local midnight, for scheduled_charging_start_time.
 function M.next_time(vehicle, minutes, now)
   local shift = offset(vehicle)
   local today = math.floor((now + shift) / DAY) * DAY - shift + minutes * MINUTE
@@ -165,7 +165,7 @@ local BITS = {
   fri = 32, friday = 32, sat = 64, saturday = 64, all = 127, weekdays = 62,
 }
 
--- mask("Mon,Tues") → 6; nil for a word that is not known or an empty one.
+-- mask("Mon,Tues") → 6; nil for an unknown word or no word.
 function M.mask(text)
   local seen, mask = {}, 0
   for word in (text .. ","):gmatch("([^,]*),") do

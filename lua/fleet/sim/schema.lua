@@ -1,4 +1,4 @@
--- The rules of garage.lua as a JSON Schema, for editors: doc/garage.schema.json is what this makes.
+-- Makes doc/garage.schema.json, a JSON Schema for editors, from the rules of garage.lua.
 local garage = require("fleet.sim.garage")
 local json = require("fleet.sim.json")
 
@@ -47,7 +47,7 @@ function M.make()
   return out
 end
 
--- As text, broken where it would be longer than a line, so that a difference can be read.
+-- As text with line breaks, so that diffs are readable.
 function M.text()
   local function write(value, indent)
     local short = json.encode(value)

@@ -1,5 +1,5 @@
--- The service itself, without a socket: a request and a moment go in, a reply comes out. Routes, checks and billing classes
--- come from the rows; what each endpoint does is in the handlers.
+-- The service itself, without a socket: it turns a request and a time into a reply. Routes, checks and billing classes come from the rows;
+-- the handlers model each endpoint.
 local admission = require("fleet.sim.admission")
 local billing = require("fleet.sim.billing")
 local clock = require("fleet.sim.clock")
@@ -80,7 +80,7 @@ function M:now()
   return self.clock:now()
 end
 
--- Brings everything that exists to this moment; a day at a time, so that what vehicles charge reaches their site in order.
+-- Advances everything to the current time, a day at a time, so that sites receive in order what their vehicles charge.
 function M:catch_up()
   local now = self:now()
   for _, vehicle in ipairs(self.vehicles) do physics.advance(vehicle, now) end
@@ -99,11 +99,11 @@ end
 
 function M:advance(seconds)
   self.clock:advance(seconds)
-  if self.telemetry then self.telemetry:tick() end -- cars that stream live through the time in steps
+  if self.telemetry then self.telemetry:tick() end -- cars that stream need each step
   self:catch_up()
 end
 
--- ---- who is who ----
+-- ---- identities ----
 
 function M:account(email)
   for _, account in ipairs(self.garage.accounts) do
@@ -146,7 +146,7 @@ function M:region_url(region)
   return region == self.region and self.base_url or known or self.base_url
 end
 
--- The public key of the application of a token as hex, or nil when the garage does not say it.
+-- The public key of the application of a token as hex, or nil when the garage does not have it.
 function M:app_key(token)
   local app = self.oauth:app(token.client_id)
   return app and app.key_hex
@@ -178,7 +178,7 @@ function M:find_vehicle(context, id)
   return find_vehicle(self, context, id)
 end
 
--- A live call needs the vehicle: awake, not in service, with mobile access allowed.
+-- A live call needs a vehicle that is awake, not in service, and has mobile access.
 local function check_live(self, context)
   local vehicle = context.vehicle
   if vehicle.record.in_service then reply.fail(405, "vehicle is currently in service") end
@@ -222,8 +222,8 @@ function M:command_context(context)
   }
 end
 
--- Runs a command on a vehicle, however it came. → nil or the reason. Older firmware does not know the newer commands; one that
--- is not modelled is obeyed without a trace.
+-- Runs a command on a vehicle, plain or signed. Returns nil or the reason for the refusal. Older firmware does not know newer commands; a
+-- command that is not modelled succeeds without effect.
 function M:obey(vehicle, name, params, context)
   local row = self.rows.by_name[name]
   if row and row.since and not vehicle:firmware(row.since) then return "not_supported" end
@@ -239,7 +239,7 @@ end
 
 local OWNERS = { owner = true, owners = true }
 
---- Refuses what the row keeps for owners and fleet managers, plain or signed.
+--- Rejects a command, plain or signed, that its row reserves for owners and fleet managers.
 function M.check_role(context, row)
   local who = row.who
   if not who or context.token.kind == "business" or context.role == "OWNER" then return end
@@ -318,8 +318,8 @@ local function call(self, request, row, args)
   return way(self, request, context)
 end
 
--- handle { method =, path =, query =, headers =, body = } → status, headers, body, manner. manner is nil, or how a server
--- has to send it: { drop =, delay =, piece =, every =, cut = }.
+-- handle { method =, path =, query =, headers =, body = } → status, headers, body, manner. manner is nil, or how a server must send the
+-- reply: { drop =, delay =, piece =, every =, cut = }.
 function M:handle(request)
   request.query_fields, request.query_lists = text.form(request.query or "")
   local row, args = rows.find(self.rows.tree, request.method, request.path, request.query_fields)

@@ -1,6 +1,5 @@
--- The tariff in force, as far as a battery cares: which price holds now, and whether it is the dearest of its season. The
--- reading is fleet.core's. The service keeps a tariff with problems too, so that they are no reason to stop: where it names no
--- price, nothing is dear.
+-- The tariff as a home battery needs it: the current price, and whether it is the dearest of its season. fleet.core reads the tariff. The
+-- service also keeps tariffs with problems: without a price, no time counts as dear.
 local calendar = require("fleet.sim.calendar")
 local core = require("fleet.core")
 local garage = require("fleet.sim.garage")
@@ -32,8 +31,8 @@ local function side_of(tariff, side)
   return side == "sell" and tariff.sell_tariff or tariff
 end
 
---- What the service keeps of a tariff: prices below zero become zero, and where buying costs less than selling brings it costs
---- as much (doc/protocol.md#tariff-checks). Everything else stays as it was sent.
+--- What the service keeps of a tariff: negative prices become zero, and a buy price below the sell price becomes equal to it
+--- (doc/protocol.md#tariff-checks). All other members stay as sent.
 function M.kept(tariff)
   local plan, report = core.tariff(tariff)
   if #report.normalisations == 0 then return tariff end
@@ -54,7 +53,7 @@ end
 
 -- ---- what it costs ----
 
--- price(tariff, local seconds) → price of the moment, season, label; nil where there is none.
+-- price(tariff, local seconds) → price, season, label; nil when there is no price.
 function M.price(tariff, at)
   local d = calendar.date(at)
   return reading(tariff).plan:price("buy", d.month, d.day, (d.weekday + 6) % 7, d.hour * 60 + d.minute) -- Monday is 0

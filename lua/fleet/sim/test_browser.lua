@@ -1,5 +1,5 @@
--- The world around a script that is tried out: a person at a browser, who opens an authorize address, consents, and says where the
--- browser went; and the orders to the simulator: time that passes, plugging in, driving.
+-- The surroundings of a script under test: a person at a browser, who opens an authorize address, consents, and passes on the callback; and
+-- orders to the simulator, such as advancing time, plugging in or driving.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -25,7 +25,7 @@ local function encode(text)
   return (string.gsub(text, "[^%w%-%._~]", function(c) return string.format("%%%02X", string.byte(c)) end))
 end
 
--- The first form with what it would send when its first button is pressed.
+-- The first form, with the data that its first button sends.
 local function form_of(html)
   local attributes, inner = string.match(html, "<form(.-)>(.-)</form>")
   if not attributes then return nil end
@@ -49,8 +49,8 @@ local function absolute(address, from)
   return string.match(from, "^https?://[^/]+") .. address
 end
 
---- Gives the control address of a simulator an order, { advance = seconds } and the like (doc/manual/simulator.md). addresses: the
---- first line of `fleet sim`, or the simulator itself. Returns its answer, or nil, err, kind.
+--- Sends an order to the control address of a simulator, { advance = seconds } and the like (doc/manual/simulator.md). addresses: the first
+--- line of `fleet sim`, or the simulator itself. Returns its answer, or nil, err, kind.
 function M.control(addresses, order)
   local status, _, body = send {
     method = "POST", url = addresses.control_url, body = core.json_encode(order),
@@ -62,8 +62,7 @@ function M.control(addresses, order)
   return errors.failure("invalid", tostring(answer.error_description or answer.error), { status = status })
 end
 
---- Opens the authorize address, presses the first button of the page if there is one, and returns the callback address,
---- or nil, err, kind.
+--- Opens the authorize address, presses the first button of the page if there is one, and returns the callback address, or nil, err, kind.
 function M.consent(address)
   local status, location, body = send { method = "GET", url = address }
   if not status then return nil, location, body end
@@ -79,8 +78,8 @@ function M.consent(address)
   return errors.failure("auth", "the page gave no way back (HTTP " .. tostring(status) .. ")", { status = status })
 end
 
---- Signs a client in: opens its authorize address, consents, and hands over what comes back. options: of client:authorize_url.
---- Returns true, or nil, err, kind.
+--- Signs a client in: opens its authorize address, consents, and passes the callback on. options: of client:authorize_url. Returns true, or
+--- nil, err, kind.
 function M.sign_in(client, options)
   local address, pending, kind = client:authorize_url(options)
   if not address then return nil, pending, kind end

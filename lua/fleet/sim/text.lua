@@ -1,5 +1,5 @@
--- Percent-encoding, forms, queries and base64url: the small change of HTTP and OAuth, from the server's side. The core writes
--- forms and reads replies; here forms are read and redirects written.
+-- Percent-encoding, forms, queries and base64url of HTTP and OAuth, from the server's side. The core has the opposite direction: it writes
+-- forms and reads replies.
 local core = require("fleet.core")
 
 local M = {}
@@ -13,8 +13,8 @@ function M.percent(text)
   return (text:gsub("[^%w%-._~]", function(c) return ("%%%02X"):format(c:byte()) end))
 end
 
--- application/x-www-form-urlencoded, which queries use too. The first value of a name counts; all of them stand in the
--- second result as lists.
+-- Parses application/x-www-form-urlencoded, which queries use too. The first result has the first value of each name; the second has lists
+-- of all values.
 function M.form(text)
   local first, all = {}, {}
   if text == "" then return first, all end
@@ -28,7 +28,7 @@ function M.form(text)
   return first, all
 end
 
--- A query from a list of { name, value }; nil values are left out.
+-- Writes a query from a list of { name, value }; nil values are left out.
 function M.query(pairs_in_order)
   local parts = {}
   for _, pair in ipairs(pairs_in_order) do
@@ -54,10 +54,10 @@ function M.base64url(bytes)
   return (core.base64(bytes):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" }))
 end
 
--- Takes both alphabets, with or without padding; nil for anything else.
+-- Decodes both alphabets, with or without padding; nil for other text.
 function M.unbase64(text)
-  local usual = core.unbase64(text)
-  if usual then return usual end
+  local bytes = core.unbase64(text)
+  if bytes then return bytes end
   local standard = text:gsub("[-_]", { ["-"] = "+", ["_"] = "/" }):gsub("=+$", "")
   return (core.unbase64(standard .. ("="):rep(-#standard % 4)))
 end

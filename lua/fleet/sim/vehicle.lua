@@ -1,4 +1,4 @@
--- One vehicle: what the garage says over what is usual, and the questions that everything else asks about it.
+-- One vehicle: the defaults with the garage's values over them, and the questions that other modules ask about it.
 local defaults = require("fleet.sim.defaults")
 local json = require("fleet.sim.json")
 local keys = require("fleet.sim.keys")
@@ -12,9 +12,9 @@ local CAR_TYPES = {
   m3 = "model3", my = "modely", ms = "models2", mx = "modelx", cybertruck = "cybertruck", semi = "semitruck", roadster = "roadster",
   cybercab = "cybercab",
 }
-local YEAR_LETTERS = "ABCDEFGHJKLMNPRSTVWXY" -- 2010 onwards, without I, O, Q, U and Z; digits are 2031 to 2039 or 2001 to 2009
+local YEAR_LETTERS = "ABCDEFGHJKLMNPRSTVWXY" -- from 2010 on, without I, O, Q, U and Z; digits are 2031 to 2039 or 2001 to 2009
 
--- A JSON null or a missing field is nil, "<invalid>" too.
+-- The value of a field; JSON null, a missing field and "<invalid>" are nil.
 function M.value(x)
   if x == json.null or x == defaults.INVALID then return nil end
   return x
@@ -74,7 +74,7 @@ function M.new(garage, index, now, account)
     specs = garage.specs, service_data = garage.service_data, recent_alerts = garage.recent_alerts,
     telemetry_errors = garage.fleet_telemetry_errors or {}, invitations = {}, updated = now, used_at = now, calls = {},
     shown_keys = value(garage.total_number_of_keys),
-    shown = 0, -- how often, see physics.show
+    shown = 0, -- counts changes, see physics.show
   }, M)
   for _, entry in ipairs(garage.keys or {}) do self:add_key(key_of(entry)) end
   for name, make in pairs(defaults.sections) do self.sections[name] = overlay(make(), garage[name]) end
@@ -82,7 +82,7 @@ function M.new(garage, index, now, account)
   return self
 end
 
--- What follows from the rest where the garage does not say it.
+-- Derives the fields that the garage leaves out from the others.
 function M:settle_defaults(garage)
   local state, config = self.sections.vehicle_state, self.sections.vehicle_config
   if not (garage.vehicle_state and garage.vehicle_state.vehicle_name) then state.vehicle_name = self.record.display_name end
@@ -96,7 +96,7 @@ function M:settle_defaults(garage)
   self:changed("charge_state", (garage.charge_state or {}))
 end
 
--- After fields of a section were set from outside: what else must be true then.
+-- After fields of a section were set from outside, sets the fields that depend on them.
 function M:changed(section, fields)
   if section ~= "charge_state" then return end
   local charge = self.sections.charge_state
@@ -146,7 +146,7 @@ function M:firmware(wanted)
   return M.at_least(self.status.firmware_version, wanted)
 end
 
--- S and X before 2021 obey plain commands and know no protocol (doc/protocol.md#plain-or-signed).
+-- Model S and X before 2021 accept plain commands and do not know the protocol (doc/protocol.md#plain-or-signed).
 function M:requires_protocol()
   return self.status.vehicle_command_protocol_required == true
 end
@@ -155,7 +155,7 @@ function M:speaks_protocol()
   return self:requires_protocol() or self.protocol == true
 end
 
--- The access of an account to the vehicle: "OWNER", "DRIVER" or nil, and whether the place is hidden from it.
+-- The access of an account to the vehicle: "OWNER", "DRIVER" or nil, and whether the position is hidden from it.
 function M:access(email)
   if email == nil then return nil end
   if self.owner == email then
@@ -169,7 +169,7 @@ function M:access(email)
   return nil
 end
 
---- The driving state, without what tells the place unless that is shown. The caller does not change it.
+--- The driving state, without the position unless it may be shown. The caller does not change it.
 function M:drive_state(shows_place)
   local state = self.sections.drive_state
   if shows_place then return state end
@@ -185,7 +185,7 @@ function M:has_key(public_key)
   return nil
 end
 
--- A key takes the lowest free slot and keeps it.
+-- A key takes the lowest free slot and stays in it.
 function M:add_key(key)
   local taken = {}
   for _, other in ipairs(self.keys) do taken[other.slot] = true end

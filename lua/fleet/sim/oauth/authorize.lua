@@ -1,4 +1,4 @@
--- The authorize call and what the user answers: a code, or why there is none.
+-- The authorize endpoint: the user's answer gives a code, or an error.
 local scopes = require("fleet.sim.oauth.scopes")
 local text = require("fleet.sim.text")
 
@@ -7,7 +7,7 @@ local is_open_source = scopes.is_open_source
 local M = {}
 
 local CODE_SECONDS = 600
-local MAX_PENDING = 100 -- codes and forms that lie about; the oldest give way
+local MAX_PENDING = 100 -- pending codes and forms; the oldest are dropped
 
 local function contains(list, item)
   for _, each in ipairs(list or {}) do
@@ -48,15 +48,15 @@ function M:redirect(q, fields)
   return 302, { Location = q.redirect_uri .. joint .. text.query(fields), ["Cache-Control"] = "no-store" }, ""
 end
 
--- Keeps an entry under a name among the newest; the oldest gives way.
+-- Keeps an entry under a name, and drops the oldest when there are too many.
 local function keep(entries, order, name, entry)
   entries[name] = entry
   order[#order + 1] = name
   if #order > MAX_PENDING then entries[table.remove(order, 1)] = nil end
 end
 
--- What a sign-in may ask the user for: scopes of the request that are not granted yet. Only prompt_missing_scopes asks
--- again once the app has been allowed (doc/protocol.md#sign-in).
+-- The scopes that the user is asked to grant: those requested and not granted yet. Once the app has been allowed, only
+-- prompt_missing_scopes asks again (doc/protocol.md#sign-in).
 function M:to_ask(account, q)
   local granted = self:consent(account.email, q.client_id)
   local app, list = self:app(q.client_id), {}
@@ -67,7 +67,7 @@ function M:to_ask(account, q)
   return list
 end
 
--- require_requested_scopes: what is granted now, or before, must be all that was asked for.
+-- With require_requested_scopes, all requested scopes must be granted, now or before.
 local function lacks_scopes(q, granted, now)
   local allowed = text.set(now)
   for _, scope in ipairs(q.require_requested_scopes == "true" and text.words(q.scope) or {}) do
@@ -76,7 +76,7 @@ local function lacks_scopes(q, granted, now)
   return false
 end
 
--- The user allowed these scopes: a code.
+-- Records the user's consent to these scopes. Returns the redirect with a code.
 function M:allow(account, q, chosen)
   local granted = self:consent(account.email, q.client_id)
   if lacks_scopes(q, granted, chosen) then return self:deny(q, "access_denied", "all requested scopes are needed") end
@@ -94,7 +94,7 @@ function M:deny(q, problem, description)
   return self:redirect(q, { { "error", problem or "access_denied" }, { "error_description", description } })
 end
 
--- A program is redirected at once; a browser gets the form (pages.lua).
+-- Redirects a program at once; a browser gets the form (pages.lua).
 function M:authorize(q, wants_page)
   local problem, description = authorize_problem(self, q)
   if problem then return nil, problem, description end

@@ -1,4 +1,4 @@
--- The token endpoint: the three grants, and whom they refuse.
+-- The token endpoint: the three grants and their refusals.
 local core = require("fleet.core")
 local random = require("fleet.sim.random")
 local reply = require("fleet.sim.reply")
@@ -10,7 +10,7 @@ local is_open_source = scopes.is_open_source
 
 local M = {}
 
-local REUSE_SECONDS = 86400 -- third-party: the last used one
+local REUSE_SECONDS = 86400 -- a third-party app may repeat its last used refresh token so long
 
 local function refuse(self, status, problem, description)
   return reply.json(status, {
@@ -95,7 +95,7 @@ function grants.refresh_token(self, app, form, host)
   return self:token_reply(family)
 end
 
--- Open-source: gone once used. Third-party: the most recently used one works on for a day, the one before does not.
+-- An open-source app can use a refresh token once. A third-party app can repeat the last used one for a day, but not the one before it.
 function M:use_refresh(family, token, entry, now)
   if family.current == token then family.current = nil end
   if family.last_used and family.last_used ~= token then self.refresh[family.last_used] = nil end
@@ -125,7 +125,7 @@ function grants.client_credentials(self, app, form, host)
       return refuse(self, 400, "invalid_scope", "the app may not ask for " .. scope)
     end
   end
-  if account then account.auth_code = nil end -- good for one token
+  if account then account.auth_code = nil end -- each code gives one token
   local token = self:issue_access({
     kind = account and "business" or "partner", client_id = form.client_id, account = account, scopes = wanted, app = app,
   })
@@ -133,7 +133,7 @@ function grants.client_credentials(self, app, form, host)
     { ["Cache-Control"] = "no-store" })
 end
 
--- token(form, host) → a reply. host is "auth" or "token": the address that was called.
+-- token(form, host) → a reply. host is the address that was called: "auth" or "token".
 function M:token(form, host)
   local app = self:app(form.client_id)
   if not app then return refuse(self, 400, "unauthorized_client", "client_id is not known") end

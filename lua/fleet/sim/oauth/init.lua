@@ -1,4 +1,4 @@
--- The authorization server: applications, consents, and what users do elsewhere. doc/protocol.md#tokens
+-- The authorization server: applications, consents, and what users do on Tesla's site. doc/protocol.md#tokens
 -- Its steps are in authorize.lua (consent and codes), tokens.lua and grants.lua (the token endpoint).
 local scopes = require("fleet.sim.oauth.scopes")
 local text = require("fleet.sim.text")
@@ -18,7 +18,7 @@ function M.new(service)
   }, M)
 end
 
--- Without apps in the garage every client is accepted; its kind shows in what it sends.
+-- Without apps in the garage every client id is accepted, and the request shows which kind of app it is.
 function M:app(client_id)
   local apps = self.service.garage.apps
   if not apps then return client_id and client_id ~= "" and { client_id = client_id, any = true } or nil end
@@ -35,9 +35,9 @@ function M:consent(email, client_id)
   return self.consents[name]
 end
 
--- ---- what a user does elsewhere ----
+-- ---- what a user does on Tesla's site ----
 
--- Changes what an app may do; an empty set revokes it, with everything that it has.
+-- Replaces the scopes of an app; an empty set revokes the app and all its tokens.
 function M:set_consent(email, client_id, list)
   self.consents[email .. "\n" .. client_id] = text.set(list)
   if #list > 0 then return end

@@ -1,4 +1,4 @@
--- Scopes: which there are, sets of them, and what an application may ask for.
+-- Scopes: the known ones, sets of them, and those that an application may request.
 local json = require("fleet.sim.json")
 local text = require("fleet.sim.text")
 
@@ -12,13 +12,13 @@ M.ALL = {
 
 M.known = text.set(M.ALL)
 
--- What the owner of a vehicle and an energy site may grant.
+-- The scopes that an owner of a vehicle and an energy site may grant.
 M.OWNER = {
   "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_location", "vehicle_cmds", "vehicle_charging_cmds",
   "energy_device_data", "energy_cmds",
 }
 
---- A set as a list, always in the same order.
+--- A set as a list, in a fixed order.
 function M.in_order(set)
   local list = json.list()
   for _, scope in ipairs(M.ALL) do
@@ -35,12 +35,12 @@ function M.both(a, b)
   return set
 end
 
--- An application without a secret: its users hold its tokens themselves.
+-- An application without a secret: its users keep its tokens themselves.
 function M.is_open_source(app)
   return not app.any and not app.client_secret
 end
 
--- May the application ask for it? One that lists no scopes may ask for all.
+-- Whether the application may request the scope. One that lists no scopes may request all.
 function M.allowed(app, scope)
   if not M.known[scope] then return false end
   for _, each in ipairs(app.scopes or { scope }) do

@@ -1,4 +1,4 @@
--- Tokens: made, looked up, forgotten.
+-- Issues, looks up and drops tokens.
 local json = require("fleet.sim.json")
 local reply = require("fleet.sim.reply")
 local scopes = require("fleet.sim.oauth.scopes")
@@ -9,8 +9,7 @@ local M = {}
 local ACCESS_SECONDS = 8 * 3600
 local REFRESH_SECONDS = 90 * 86400 -- "3 months"
 M.ACCESS_SECONDS = ACCESS_SECONDS
--- What one may leave lying about, so that no loop fills the memory: access tokens and sign-ins of one app for one account. The
--- oldest give way.
+-- Limits of the access tokens and sign-ins of one app for one account, so that a loop cannot fill the memory. The oldest are dropped.
 local MAX_ACCESS = 100
 local MAX_FAMILIES = 100
 
@@ -18,13 +17,13 @@ local function segment(value)
   return text.base64url(json.encode(value))
 end
 
--- A token has the shape of a JWT so that clients may read its claims; only this table says whether it is good.
+-- A token has the form of a JWT so that clients can read its claims; whether it is valid is decided by this table alone.
 function M:jwt(claims)
   return segment({ alg = "RS256", typ = "JWT", kid = "simulator" }) .. "." .. segment(claims) .. "." ..
     text.base64url(self.service.random(16))
 end
 
--- Adds to the list of an app and an account; returns what gives way.
+-- Adds to the list of an app and an account; returns the item that was dropped.
 local function remember(lists, grant, item, most)
   local name = grant.client_id .. "\n" .. (grant.account and grant.account.email or "")
   local list = lists[name] or {}
@@ -33,7 +32,7 @@ local function remember(lists, grant, item, most)
   return #list > most and table.remove(list, 1) or nil
 end
 
--- Keeps a new sign-in; the oldest of the app and the account gives way.
+-- Keeps a new sign-in, and drops the oldest of the app and the account when there are too many.
 function M:add_family(family)
   self:forget_family(remember(self.families, family, family, MAX_FAMILIES))
 end
@@ -60,13 +59,13 @@ function M:issue_access(grant)
   return token
 end
 
--- The token of an Authorization header. Nearly every client writes "Bearer "; a pattern costs by the length of the token.
+-- The token of an Authorization header. "Bearer " is compared first: matching a pattern takes time in proportion to the token's length.
 local function token_of(header)
   if header:sub(1, 7) == "Bearer " then return header:sub(8) end
   return header:match("^[Bb]earer%s+(%S+)$") or ""
 end
 
--- find(authorization header) → token entry, or nil and what to say.
+-- find(authorization header) → token entry, or nil and the error.
 function M:find(header)
   local entry = header and self.access[token_of(header)]
   if not entry then return nil, "invalid bearer token" end

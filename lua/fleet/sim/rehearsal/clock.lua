@@ -1,4 +1,4 @@
--- The loop's clock while a rehearsal runs: it stops while a task works and passes while all tasks wait.
+-- The virtual clock of a rehearsal: it stops while a task runs and advances when all tasks wait.
 
 local tasks = require "fleet.async"
 
@@ -6,7 +6,7 @@ local M = {}
 
 local passed = 0
 
---- Installs it, from this moment on. Returns what takes it back.
+--- Installs it from this moment on. Returns a function that restores the real clock.
 function M.install(start)
   local loop = tasks.loop
   local clock, wait = loop.clock, loop.wait
@@ -19,9 +19,9 @@ function M.install(start)
   return function() loop.clock, loop.wait = clock, wait end
 end
 
-local sleeper -- what the people's task waits on
+local sleeper -- wakes the task of the habits
 
---- Waits in a task, at most so long. While no other task has work the time passes at once, without a turn of the loop.
+--- Sleeps in a task, at most so long. When no other task has work, time advances at once, without another iteration of the loop.
 function M.sleep(seconds)
   local until_others = tasks.loop.timeout()
   if until_others and until_others <= seconds then
@@ -33,7 +33,7 @@ function M.sleep(seconds)
   end
 end
 
---- Ends a sleep that is under way.
+--- Interrupts the sleep.
 function M.disturb()
   if sleeper then tasks.wake(sleeper) end
 end

@@ -1,5 +1,5 @@
--- The people of the house, who plug in, leave and interfere by the local clock. A habit is { "17:45", action, days = "mon-fri",
--- date =, … }; the action is a name from here or a function(stage, habit).
+-- The people of the house, who plug in, leave and give commands at local times. A habit is { "17:45", action, days = "mon-fri", date =, …
+-- }; the action is a name from here or a function(stage, habit).
 
 local core = require "fleet.core"
 local calendar = require "fleet.automation.local_time"
@@ -23,7 +23,7 @@ end
 
 function actions.limit(stage, habit) require("fleet.sim.commands").set_charge_limit(stage.car, { percent = habit.percent }) end
 
--- The driver leaves the car and closes some openings: habit.open = { fd_window = 1, … } stays.
+-- The driver leaves the car with some openings open: habit.open = { fd_window = 1, … }.
 function actions.leave_open(stage, habit)
   require("fleet.sim.physics").rouse(stage.car, stage.service:now())
   stage.event("park")
@@ -66,7 +66,7 @@ local function check_habit(i, habit)
   if habit.days and not day_sets[habit.days] then errors.unknown_name(where, "days", habit.days, day_sets) end
 end
 
---- All that will happen, in the order of time: { at =, habit = }.
+--- All actions in the order of time: { at =, habit = }.
 function M.agenda(stage, given)
   local list = {}
   for i, habit in ipairs(given.habits) do

@@ -1,8 +1,8 @@
--- A rehearsal: automations over weeks of simulated time, in seconds, without a network.
+-- A rehearsal runs automations over weeks of simulated time in a few seconds, without a network.
 --
--- The simulator's service runs in this process and the client reaches it through its `http` option, so that everything
--- between is what runs against the real service. The loop's clock is virtual: it advances when all tasks wait. The people
--- of the house (habits) plug in, leave and interfere by the local clock.
+-- The simulator's service runs in this process, and the client reaches it through its `http` option: all code between them is the code that
+-- talks to the real service. The loop's clock is virtual: it advances when all tasks wait. The people of the house (habits) plug in, leave
+-- and give commands at local times.
 
 local core = require "fleet.core"
 local calendar = require "fleet.automation.local_time"
@@ -15,11 +15,11 @@ local measure = require "fleet.sim.rehearsal.measure"
 local tables = require "fleet.util.tables"
 local service = require "fleet.sim.rehearsal.service"
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = { vin = service.vin, site = service.site, serve = service.serve }
 
-local sample_every, idle_every = 300, 900 -- seconds; prices are published by quarters of an hour at most
+local sample_every, idle_every = 300, 900 -- seconds; the shortest period of a published price is a quarter hour
 
 local function act(stage, entry)
   if entry.habit == "ready" then return measure.ready(stage) end
@@ -27,14 +27,14 @@ local function act(stage, entry)
   if stage.stream then stage.stream:tick() end
 end
 
--- Seconds until the next sample: a car that does not charge, and will not begin by itself, needs fewer.
+-- Seconds until the next sample: a car that does not charge, and will not start by itself, needs fewer samples.
 local function until_sample(stage)
   local passed = clock.now() - stage.from
   local idle = idle_every - passed % idle_every
   return measure.is_idle(stage, idle) and idle or sample_every - passed % sample_every
 end
 
--- The people's task: sleeps from one action to the next, measuring on the way.
+-- The task of the habits: sleeps from one action to the next, and takes samples in between.
 local function live(stage, list)
   for _, entry in ipairs(list) do
     while clock.now() < entry.at do
@@ -45,7 +45,7 @@ local function live(stage, list)
   end
 end
 
--- ---- the whole ----
+-- ---- the rehearsal ----
 
 local known = {
   "automation", "from", "days", "zone", "vehicle", "energy_site", "habits", "tariff", "ready_by", "store", "http",
@@ -95,7 +95,7 @@ local function add_ready(stage, given, list)
   return list
 end
 
--- Cars that stream: the receiver is the client's. What is sent counts as signals.
+-- Starts the stream of the cars to the client's receiver. What they send counts as signals.
 local function start_stream(stage, given)
   if not given.stream then return nil end
   local config = given.stream
@@ -133,8 +133,8 @@ local function report_of(stage)
   }, require("fleet.sim.rehearsal.report"))
 end
 
---- The car, the site and the clock of a rehearsal without the automations: for what reaches it from another process.
---- stage.reach(at) lets time pass until then, stage.finish() until the end and returns the report. given as for run.
+--- The car, the site and the clock of a rehearsal without automations, for callers from another process. stage.reach(at) advances time
+--- until then; stage.finish() advances it to the end and returns the report. given: as for run.
 function M.stage(given)
   local options = tables.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)
   local stage, loop = new_stage(options), tasks.loop
@@ -165,12 +165,15 @@ function M.stage(given)
   return stage
 end
 
---- Rehearses automations. given: automation = function(car, site, client) that returns one or a list of them (an empty
---- one: the car as it is); from = "2026-03-01";
---- days = 31; zone; habits = list of { "17:45", action, days = "mon-fri", date =, miles = }; vehicle, energy_site: members of
---- the simulator's garage; tariff: what energy from the grid costs; ready_by: when the level is noted each day; stream: the name of a
---- template or a telemetry configuration by which the car streams.
---- is_automation(value) tells one from a list. Returns a report, see lua/fleet/sim/rehearsal/report.lua. Raises what goes wrong.
+--- Rehearses automations. Returns a report, see lua/fleet/sim/rehearsal/report.lua. Raises the first error. given:
+---   automation = function(car, site, client) that returns one or a list of them; an empty list shows the car without automations
+---   from = "2026-03-01", days = 31, zone
+---   habits = list of { "17:45", action, days = "mon-fri", date =, miles = }
+---   vehicle, energy_site: members of the simulator's garage
+---   tariff: prices of energy from the grid
+---   ready_by: the time of day at which the level is recorded
+---   stream: the name of a template, or the telemetry configuration by which the car streams
+--- is_automation(value) distinguishes one automation from a list.
 function M.run(given, is_automation)
   check(given)
   local options = tables.add({ days = 31, zone = "Europe/Berlin", habits = {} }, given)

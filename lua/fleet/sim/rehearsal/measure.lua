@@ -1,4 +1,4 @@
--- What a rehearsal notes as it goes: energy, where it came from, what it cost, and whether the car was ready.
+-- What a rehearsal measures: energy, its source, its cost, and whether the car was ready.
 
 local clock = require "fleet.sim.rehearsal.clock"
 local physics = require "fleet.sim.physics"
@@ -13,7 +13,7 @@ local function share_of_sun(stage, at, watts, seconds)
   return math.max(0, math.min(watts, flows.sun_to_load - math.min(house, flows.sun_to_load))) / watts
 end
 
--- The price of a moment: of the tariff that was given, else of the one that the site has.
+-- The price at a time: of the tariff that was given, else of the site's tariff.
 local function price_at(stage, at)
   local tariff = stage.tariff
   if type(tariff) == "function" then tariff = tariff(at) end
@@ -22,7 +22,7 @@ local function price_at(stage, at)
   return own and require("fleet.sim.tariff").price(own, at + stage.zone:offset(math.floor(at))) or nil
 end
 
--- What of the car is open or not locked, as one text; nil: nothing.
+-- The openings of the car that are open or unlocked, as one text; nil when there are none.
 local openings = {
   { "window", { "fd_window", "fp_window", "rd_window", "rp_window" } }, { "door", { "df", "dr", "pf", "pr" } }, { "front trunk", { "ft" } },
   { "trunk", { "rt" } },
@@ -43,7 +43,8 @@ local function battery_level(stage)
   return site and site.capacity and site.capacity > 0 and site.stored and site.stored / site.capacity * 100 or nil
 end
 
--- The car's clock follows the place. It is set before the moment that it shows then: what would begin in an hour that is left out does not.
+-- Sets the car's offset to that of the rehearsal's zone. The car is first advanced to one second before, so that nothing starts in an hour
+-- that a clock change skips.
 local function set_clock(stage, at)
   local config, offset = stage.car.sections.vehicle_config, stage.zone:offset(math.floor(at))
   if config.utc_offset == offset then return end
@@ -51,7 +52,7 @@ local function set_clock(stage, at)
   config.utc_offset = offset
 end
 
---- What was charged since the last look: by the sun as far as the house left some of it, the rest is bought.
+--- What was charged since the last sample: from the sun as far as the house leaves a surplus, the rest is bought.
 function M.energy(stage)
   local at = clock.now()
   set_clock(stage, at)
@@ -74,15 +75,15 @@ function M.energy(stage)
   stage.measured = at
 end
 
---- Whether the car does not charge now, nor by its own clock in so many seconds. A command that comes in between is measured before
---- it is obeyed.
+--- Whether the car does not charge now, and will not start by itself within so many seconds. A command that arrives in between is measured
+--- before it takes effect.
 function M.is_idle(stage, seconds)
   local charging = stage.car.sections.charge_state.charging_state
   if charging == "Charging" or charging == "Starting" then return false end
   return require("fleet.sim.schedules").next_at(stage.car, stage.measured) > stage.measured + seconds
 end
 
---- Notes the level at the moment by which the car should be ready.
+--- Records the level at the time at which the car should be ready.
 function M.ready(stage)
   stage.ready[#stage.ready + 1] = { at = clock.now(), level = stage.car.energy_percent, plugged = stage.car:cable() ~= nil }
 end

@@ -1,6 +1,6 @@
--- A rehearsed month as a picture: a row per day, its hours from left to right. How dear the hour is shades the row, bars
--- are charging from the roof and from the grid, marks are the commands that were sent, the level is at the end. Where no car charged, the
--- row shows what there was instead: the level of the home battery where its reserve was set, or what of the car was open.
+-- Draws a rehearsed month: a row per day, its hours from left to right. The shade of the row is the price, bars are charging from the roof
+-- and from the grid, marks are commands, and the level is at the end of the row. Rows without charging show the level of the home battery
+-- if its reserve was set, or the car's openings that were open.
 
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
@@ -44,7 +44,7 @@ local function class_of(sample)
   return sample.plugged and "plugged" or nil
 end
 
--- Neighbouring samples of one day that look alike become one stretch { from, to (hours), what }.
+-- Joins neighbouring samples of one day with the same value into one stretch { from, to (hours), what }.
 local function stretches(samples, read)
   local out = {}
   for _, s in ipairs(samples) do
@@ -114,7 +114,7 @@ local function shade_of(f)
   end
 end
 
--- The level of the home battery in steps, so that neighbouring samples are one shape.
+-- Draws the level of the home battery in steps, so that neighbouring samples form one shape.
 local BATTERY_STEP = 4 -- percent
 
 local function battery_of(s)
@@ -128,7 +128,7 @@ local function draw_battery(out, f, y, day)
   end
 end
 
--- The bar, and at the end of the row what it was.
+-- Draws the bar, with its label at the end of the row.
 local function draw_open(out, f, y, day)
   local names = {}
   for _, s in ipairs(stretches(day.samples, function(sample) return sample.open end)) do

@@ -1,4 +1,4 @@
--- What a rehearsal found: { kwh =, sun_kwh =, grid_kwh =, price =, calls =, usd =, commands =, looks =, ready =, samples =, notes = }.
+-- The result of a rehearsal: { kwh =, sun_kwh =, grid_kwh =, price =, calls =, usd =, commands =, looks =, ready =, samples =, notes = }.
 
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
@@ -9,7 +9,7 @@ local fixed = core.fixed
 
 M.__index, M.__name = M, "fleet.report"
 
---- How many of the noted days had at least this level; and of how many.
+--- How many of the recorded days had at least this level; and the number of recorded days.
 function M:ready_days(level)
   local good = 0
   for _, day in ipairs(self.ready) do
@@ -18,7 +18,7 @@ function M:ready_days(level)
   return good, #self.ready
 end
 
---- How many commands of a name were sent, or of any.
+--- How many commands of this name were sent; without a name, of all.
 function M:sent(name)
   local count = 0
   for _, command in ipairs(self.commands) do

@@ -1,5 +1,5 @@
--- The simulator's service in this process and a client that reaches it through its `http` option, without a network: everything
--- between is what runs against the real service.
+-- The simulator's service in this process, and a client that reaches it through its `http` option, without a network: all code between them
+-- is the code that talks to the real service.
 
 local core = require "fleet.core"
 local calendar = require "fleet.automation.local_time"
@@ -32,7 +32,7 @@ local function garage_of(given)
   return { vehicles = { car }, energy_sites = { site } }
 end
 
---- The service of a rehearsal with these options.
+--- Makes the service of a rehearsal from these options.
 function M.new(given)
   return require("fleet.sim.service").new {
     garage = garage_of(given), endpoints = core.endpoints(), commands = core.commands(), base_url = base, auth_url = auth_host,
@@ -42,7 +42,7 @@ end
 
 local hosts = { [base] = "base", [auth_host] = "auth", [token_host] = "token" }
 
--- What changes what the car or the site does.
+-- Whether a request changes what the car or the site does.
 local function is_command(stage, row, request)
   return row.command or request.method == "POST" and stage.site and string.find(request.path, "energy_sites", 1, true)
 end
@@ -64,7 +64,7 @@ local function record(stage, request, status, body)
   }
 end
 
---- Serves a request { method, url, headers, body } of a client: the `http` option. Returns what that option returns.
+--- Serves a request { method, url, headers, body } of a client. This is its `http` option, with the results of that option.
 function M.serve(stage, request)
   if stage.down then return nil, "the service is down", false end
   local host, path = string.match(request.url, "^(http://[^/]+)(.*)$")
@@ -75,7 +75,7 @@ function M.serve(stage, request)
   local status, headers, body, manner
   if asked.host == "base" then
     local changes = request.method == "POST" and clock.now() < stage.to
-    if changes and stage.samples then measure.energy(stage) end -- who only asks for the service measures nothing
+    if changes and stage.samples then measure.energy(stage) end -- a request that only reads needs no measurement
     status, headers, body, manner = stage.service:handle(asked)
     if changes then clock.disturb() end
     record(stage, asked, status, body)
@@ -88,7 +88,7 @@ function M.serve(stage, request)
   return { status = status, headers = lower, body = body or "" }
 end
 
--- Signs in as a browser would: the page is asked for, consented to, and its way back is taken.
+-- Signs in like a browser: requests the page, consents, and follows the redirect.
 local function sign_in(client, http)
   local address, pending = client:authorize_url()
   local answer = assert(http { method = "GET", url = address, headers = {} })
@@ -96,7 +96,7 @@ local function sign_in(client, http)
   assert(client:authorize(answer.headers.location, pending))
 end
 
---- A client that is signed in to it. given: http, store, options of fleet.new.
+--- A client that is signed in to the service. given: http, store, options of fleet.new.
 function M.client(stage, given)
   local http = given.http or function(request) return M.serve(stage, request) end
   local options = {

@@ -1,5 +1,5 @@
--- Cars that stream in virtual time, without a network: what a configuration says goes into a receiver of this process. Payloads are
--- written and read as between a vehicle and a receiver; only TLS and the envelope are left out.
+-- Cars that stream in virtual time, without a network, to a receiver of this process. Payloads are encoded and decoded as between a vehicle
+-- and a receiver; only TLS and the envelope are left out.
 
 local core = require "fleet.core"
 local physics = require "fleet.sim.physics"
@@ -15,7 +15,7 @@ Source.__index = Source
 
 local longest_step = 60 -- seconds
 
--- ---- what a receiver takes from ----
+-- ---- the source of a receiver ----
 
 local Raw = {}
 Raw.__index = Raw
@@ -78,7 +78,7 @@ end
 local function step(source, car)
   local is_online = car.vehicle.record.state == "online" and not source.is_cut
   if car.connected and not is_online then return disconnect(source, car) end
-  if not car.connected and is_online then return connect(source, car) end -- messages follow when it is admitted
+  if not car.connected and is_online then return connect(source, car) end -- messages follow once it is admitted
   if not car.connected or not car.admitted then return nil end
   local now = source.now()
   local again, signals = car.stream:again(now), car.stream:step(now)
@@ -86,10 +86,10 @@ local function step(source, car)
   if signals and not source.is_silent then transmit(source, car, signals) end
 end
 
---- Brings the cars to this moment; what they send is taken at once.
+--- Advances the cars to the current time; the receiver takes what they send at once.
 function Source:tick()
   for _, car in ipairs(self.cars) do physics.advance(car.vehicle, self.now()) end
-  for _ = 1, 2 do -- the first connects
+  for _ = 1, 2 do -- the first iteration connects
     for _, car in ipairs(self.cars) do step(self, car) end
     if self.receiver.raw then self.receiver:arrived() end
     tasks.sleep(0)
@@ -109,8 +109,8 @@ function Source:close()
   self.receiver:close()
 end
 
---- Cars of a service that stream by a configuration. given: options of the receiver. source.is_cut: the cars cannot connect;
---- source.is_silent: they send nothing.
+--- Cars of a service that stream by a configuration. given: options of the receiver. source.is_cut = true: the cars cannot connect;
+--- source.is_silent = true: they send nothing.
 function M.new(service, config, given)
   local library, why = require("fleet.util.optional_module").find "stream"
   if not library then error(why, 0) end
@@ -134,7 +134,7 @@ function M.new(service, config, given)
   return source
 end
 
---- The same, with the receiver tied to a client, as client:telemetry does.
+--- The same, with a receiver that belongs to a client, as client:telemetry makes it.
 function M.of_client(service, client, config, given)
   local context = core.context(client)
   local source = M.new(service, config, given)

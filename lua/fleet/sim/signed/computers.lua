@@ -1,5 +1,5 @@
--- The two computers of a vehicle that verify signatures, one per domain: each has a key pair, an epoch and a clock of its own
--- (doc/protocol.md). The cryptography is fleet.receiver's, the very code that ships.
+-- The two computers of a vehicle that verify signatures, one per domain. Each has its own key pair, epoch and clock (doc/protocol.md). The
+-- cryptography is that of fleet.receiver.
 local json = require("fleet.sim.json")
 local text = require("fleet.sim.text")
 
@@ -43,7 +43,7 @@ function M.receiver(service, vehicle, domain)
   return found
 end
 
--- When the epoch of this domain began, by the vehicle's clock: what a handshake says.
+-- When the epoch of this domain began, by the vehicle's clock, as the handshake states it.
 local function epoch_began(service, vehicle, domain)
   local core = service.core
   local asked = core.encode_message("UniversalMessage.RoutableMessage", {
@@ -55,8 +55,8 @@ local function epoch_began(service, vehicle, domain)
   return math.floor(vehicle_clock(service, vehicle)) - (info.clock_time or 0)
 end
 
---- The same vehicle as a fresh one in the middle of its epoch: its clock goes on, but it knows of no counter that was used.
---- Only a vehicle with a key can be asked.
+--- A copy of the vehicle in the middle of its epoch whose clock continues but which has forgotten all used counters. The vehicle must have
+--- a key.
 function M.forgetful(service, vehicle, domain, epoch)
   local began = epoch_began(service, vehicle, domain)
   return new_receiver(service, vehicle, domain, {
@@ -73,17 +73,17 @@ function M.forgetful(service, vehicle, domain, epoch)
   })
 end
 
---- After keys were added or removed.
+--- Applies added or removed keys.
 function M.keys_changed(vehicle)
   for _, each in pairs(vehicle.receivers or {}) do assert(each:enroll(enrolled(vehicle))) end
 end
 
---- As after a repair: other key pairs, new epochs; every session of before is worth nothing.
+--- Replaces both computers, as a repair does: new key pairs and epochs, which invalidate all sessions.
 function M.replace(vehicle)
   vehicle.receivers, vehicle.private_keys = nil, nil
 end
 
---- A new epoch, which began so many seconds ago.
+--- Begins a new epoch, so many seconds ago.
 function M.restart(vehicle, ago)
   local step = vehicle.clock_step
   vehicle.clock_step = (step or 0) - (ago or 0)

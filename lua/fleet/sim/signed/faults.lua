@@ -1,5 +1,5 @@
--- What may happen to a signed message between the service and the vehicle, and to the vehicle itself: the faults of
--- faults.PROTOCOL. Each is a way from the message to an answer; deliver(bytes) is the straight one.
+-- The faults.PROTOCOL of a signed message between the service and the vehicle, and of the vehicle itself. Each fault maps the message to an
+-- answer; deliver(bytes) is the fault-free delivery.
 local computers = require("fleet.sim.signed.computers")
 
 local M = {}
@@ -17,7 +17,7 @@ end
 
 local FIXED = { [1] = 8, [5] = 4 }
 
--- Where the contents of a field begin and end between two places of a protobuf message; nothing when it is not there.
+-- The start and end of a field's content between two positions of a protobuf message; nothing when the field is absent.
 local function field(bytes, from, to, number)
   local at = from
   while at <= to do
@@ -34,7 +34,7 @@ local function field(bytes, from, to, number)
   end
 end
 
--- The message with another last byte in the field at this path, or nil when there is none.
+-- A copy of the message with the last byte of the field at this path changed, or nil when the field is absent.
 local function damaged(bytes, path)
   local from, to = 1, #bytes
   for _, number in ipairs(path) do
@@ -44,10 +44,10 @@ local function damaged(bytes, path)
   return bytes:sub(1, to - 1) .. string.char((bytes:byte(to) + 1) % 256) .. bytes:sub(to + 1)
 end
 
--- signature_data, what kind of it, its tag (doc/protocol.md#message-envelope).
+-- Paths: signature_data, its kind, its tag (doc/protocol.md#message-envelope).
 local REQUEST_TAG, INFO_TAG, ANSWER_TAG = { 13, 8, 4 }, { 13, 6, 1 }, { 13, 9, 3 }
 
--- ---- ways: (x, options) → the answer or nil, an answer that comes in place of the next one or nil ----
+-- ---- faults: (x, options) → the answer or nil, an answer that replaces the next one or nil ----
 
 local ways = {}
 
@@ -71,8 +71,8 @@ function ways.vehicle_key_change(x)
   return straight(x)
 end
 
--- The signature is refused by a vehicle that has forgotten every counter of this epoch, not its clock; a client that takes the lower
--- counter for its own is refused from then on.
+-- The vehicle forgets the used counters of this epoch, but not its clock, and rejects the signature. A client that then adopts the lower
+-- counter is rejected from then on.
 function ways.counter_lowered(x)
   local message = damaged(x.bytes, REQUEST_TAG)
   if not message or not x.vehicle.keys[1] then return straight(x) end
@@ -100,7 +100,7 @@ function ways.lost(x, options)
   return nil
 end
 
--- The vehicle does not know the key for the length of one message.
+-- The vehicle does not know the key during one message.
 function ways.unpaired(x)
   local keys = x.vehicle.keys
   x.vehicle.keys = {}
@@ -111,14 +111,13 @@ function ways.unpaired(x)
   return answer
 end
 
---- The answer that comes back, or nil when none does in time. x: service, vehicle, domain, bytes, epoch, fault (or nil),
---- deliver.
+--- Returns the answer to a message, or nil when none arrives in time. x: service, vehicle, domain, bytes, epoch, fault (or nil), deliver.
 function M.run(x)
   local way = x.fault and ways[x.fault.name] or straight
-  local answer, held = way(x, x.fault and x.fault.options)
-  x.vehicle.held_answers = x.vehicle.held_answers or {}
-  local earlier = x.vehicle.held_answers[x.domain]
-  x.vehicle.held_answers[x.domain] = held
+  local answer, next_answer = way(x, x.fault and x.fault.options)
+  x.vehicle.deferred_answers = x.vehicle.deferred_answers or {}
+  local earlier = x.vehicle.deferred_answers[x.domain]
+  x.vehicle.deferred_answers[x.domain] = next_answer
   return earlier or answer
 end
 

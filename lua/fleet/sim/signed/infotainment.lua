@@ -1,5 +1,5 @@
--- What the infotainment computer answers beside the commands of the rows: data, ping, a forgotten PIN.
--- An action → (answer or nil for the plain OK, reason or nil).
+-- Actions of the infotainment computer that are not commands of the rows: data, ping, resetting a PIN. An action → (answer, or nil for the
+-- plain OK; reason or nil).
 local sites = require("fleet.sim.charging_sites")
 local vehicle_data = require("fleet.sim.signed.vehicle_data")
 local vehicles = require("fleet.sim.vehicle")
@@ -21,7 +21,7 @@ function M.ping(x, asked)
   return x.service.core.encode_message("CarServer.Response", out)
 end
 
--- Superchargers only, which is what the message has room for.
+-- Superchargers only: the message has no field for other chargers.
 function M.getNearbyChargingSites(x, asked)
   local at = "getNearbyChargingSites."
   local out = { getNearbyChargingSites = {}, [at .. "congestion_sync_time_utc_secs"] = math.floor(x.service:now()) }
@@ -37,7 +37,7 @@ function M.getNearbyChargingSites(x, asked)
   return x.service.core.encode_message("CarServer.Response", out)
 end
 
--- Vent, close and open are the command of the row; a percentage has no word there.
+-- Vent, close and open are the command of the row; that command has no percentage.
 function M.vehicleControlSunroofOpenCloseAction(x, asked)
   local state = x.vehicle.sections.vehicle_state
   local now = tonumber(vehicles.value(state.sun_roof_percent_open)) or 0

@@ -1,6 +1,5 @@
--- signed_command: the vehicle command protocol. The cryptography is fleet.receiver's, one per vehicle and domain, the very code
--- that ships; here is who may use it and what an accepted message does. Without it (service.core is nil) the simulator says
--- so instead of pretending.
+-- signed_command: the vehicle command protocol. fleet.receiver has the cryptography, with one receiver per vehicle and domain. This file
+-- checks permissions and runs accepted messages. Without fleet.receiver (service.core is nil) the simulator replies with an error.
 local admission = require("fleet.sim.admission")
 local computers = require("fleet.sim.signed.computers")
 local faults = require("fleet.sim.faults")
@@ -13,7 +12,7 @@ local M = {}
 local UNSUPPORTED = "the vehicle does not support the vehicle command protocol: use the plain command"
 local NO_RECEIVER = "this simulator was started without fleet.receiver: signed commands cannot be verified"
 local DOMAIN = "infotainment" -- of a message that names none
-local UNKNOWN_ACTION = 9 -- a fault of the messages: invalid command
+local UNKNOWN_ACTION = 9 -- the fault for an invalid command
 
 -- ---- what an accepted message does ----
 
@@ -32,7 +31,7 @@ end
 
 local ZERO = { boolean = false, integer = 0, number = 0, string = "" }
 
--- A value that is zero leaves no trace in a message.
+-- Adds members that are zero: a protobuf message omits them.
 local function complete(service, name, params)
   local row = service.rows.by_name[name]
   for _, param in ipairs(row and row.params or {}) do
@@ -43,12 +42,12 @@ end
 
 -- ---- an accepted message ----
 
--- inside: the member that holds the action
+-- the member that contains the action
 local OWN = {
   infotainment = { type = "CarServer.Action", inside = "vehicleAction", actions = require("fleet.sim.signed.infotainment") },
   vehicle_security = { type = "VCSEC.UnsignedMessage", actions = require("fleet.sim.signed.security") },
 }
-local PASS = {} -- an action whose handler leaves it to the rows
+local PASS = {} -- marks an action that its handler leaves to the rows
 
 -- The members of the action of a message.
 local function members_of(core, own, name, payload)
@@ -56,7 +55,7 @@ local function members_of(core, own, name, payload)
   return (own.inside and message[own.inside] or message)[name]
 end
 
--- What no row says: reads, keys, closures by themselves. → whether it was one, answer or nil, reason or nil.
+-- Runs actions without a row: reads, keys, single closures. Returns whether it was one, answer or nil, reason or nil.
 local function run_own(x, domain, payload)
   local own, core = OWN[domain], x.service.core
   local name = core.command_action(domain, payload)
@@ -68,7 +67,7 @@ local function run_own(x, domain, payload)
   return true, answer, reason
 end
 
--- A message may give a command for several seats; the first reason ends it.
+-- A message may contain a command for several seats; the first refusal ends it.
 local function run_row(x, domain, payload)
   local name, params, further = x.service.core.decode_command(domain, payload)
   if not name then return false end
@@ -96,7 +95,7 @@ end
 
 -- ---- the endpoint ----
 
--- AES-GCM requests are for the short range; the service takes HMAC only (doc/protocol.md#command-authentication).
+-- The service accepts HMAC only; AES-GCM is for Bluetooth (doc/protocol.md#command-authentication).
 local function check_signature(context, envelope)
   if envelope.gcm then
     context.fail(400, "invalid_request", "messages signed with AES-GCM are not accepted here: use HMAC")
@@ -113,14 +112,14 @@ local function read_message(context)
   return envelope, bytes
 end
 
--- The command that a message asks for, before its signature is looked at; nil where no row has it.
+-- The command in a message, before its signature is checked; nil when no row has it.
 local function command_of(core, envelope, bytes)
   local message = core.message_json("UniversalMessage.RoutableMessage", bytes)
   local payload = message and json.decode(message).protobuf_message_as_bytes
   return payload and core.decode_command(envelope.domain or DOMAIN, text.unbase64(payload)) or nil
 end
 
--- The vehicle knows the role of the key; the service knows the account and the token, and refuses what it refuses in plain form.
+-- The vehicle checks the role of the key. The service checks account and token as for the plain command.
 local function check_rights(context, envelope, bytes)
   if envelope.handshake or context.role == "OWNER" and context.token.scopes.vehicle_cmds then return end
   local service = context.service
@@ -130,7 +129,7 @@ local function check_rights(context, envelope, bytes)
   service.check_role(context, row)
 end
 
--- "handshake", or "command" and the name of its row: faults may be for one of them.
+-- Returns "handshake", or "command" and the name of its row, because a fault may be limited to one of them.
 function M.kind_of(context)
   local read, envelope, bytes = pcall(read_message, context)
   if not read then return nil end

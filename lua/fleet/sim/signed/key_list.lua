@@ -1,5 +1,5 @@
--- The keys of a vehicle as its security computer tells and changes them. Only an OWNER's key may change them: fleet.receiver
--- has seen to that before anything here runs.
+-- Lists and changes the keys of a vehicle, as its security computer does. Only an OWNER's key may change them; fleet.receiver checks that
+-- first.
 local computers = require("fleet.sim.signed.computers")
 local keys = require("fleet.sim.keys")
 local vehicles = require("fleet.sim.vehicle")

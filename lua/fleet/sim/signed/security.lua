@@ -1,5 +1,5 @@
--- What the security computer answers beside the commands of the rows: every closure by itself, its status, its keys.
--- An action → (answer or nil for the plain OK, reason or nil).
+-- Actions of the security computer that are not commands of the rows: single closures, its status, its keys. An action → (answer, or nil
+-- for the plain OK; reason or nil).
 local key_list = require("fleet.sim.signed.key_list")
 local vehicles = require("fleet.sim.vehicle")
 
@@ -13,7 +13,7 @@ end
 
 -- ---- closures ----
 
--- Lids that a command of the rows moves: closure → kind of move → command and its parameters.
+-- Lids that a command of the rows opens: closure → kind of move → command and its parameters.
 local FRONT, REAR = { "actuate_trunk", { which_trunk = "front" } }, { "actuate_trunk", { which_trunk = "rear" } }
 local OPEN_FRONT, CLOSE_FRONT = { "open_trunk", { which_trunk = "front" } }, { "close_trunk", { which_trunk = "front" } }
 local OPEN_REAR, CLOSE_REAR = { "open_trunk", { which_trunk = "rear" } }, { "close_trunk", { which_trunk = "rear" } }
@@ -40,7 +40,7 @@ local function move_one(x, closure, move)
   local command = commands and commands[move] or (move == "MOVE" and toggled[closure] and toggled[closure](x))
   if command then return x.obey(command[1], command[2]) end
   if closure == "rearTrunk" and move == "STOP" then return nil end
-  return "not_supported" -- doors are opened by hand
+  return "not_supported" -- doors can only be opened by hand
 end
 
 local CLOSURES = {
@@ -65,7 +65,7 @@ function keyless.RKE_ACTION_AUTO_SECURE_VEHICLE(x)
   return x.obey("door_lock", {})
 end
 
-function keyless.RKE_ACTION_WAKE_VEHICLE() end -- who hears it is awake
+function keyless.RKE_ACTION_WAKE_VEHICLE() end -- a vehicle that receives the message is awake
 
 function M.RKEAction(x, action)
   if not keyless[action] then return x.pass end
@@ -92,7 +92,7 @@ local function status(x)
   return x.service.core.encode_message("VCSEC.FromVCSECMessage", out)
 end
 
--- ---- what is asked without a signature ----
+-- ---- requests without a signature ----
 
 function M.InformationRequest(x, asked)
   local kind = asked.informationRequestType

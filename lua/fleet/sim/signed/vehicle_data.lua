@@ -1,5 +1,5 @@
--- Vehicle data as the vehicle itself gives it (CarServer.VehicleData): the twelve sections of the protocol, made from the same
--- state as the plain ones. Members that the messages have and the simulated vehicle does not are left out.
+-- Vehicle data in the vehicle's own form (CarServer.VehicleData): the twelve sections of the protocol, made from the same state as
+-- vehicle_data. Members that the simulated vehicle lacks are left out.
 local json = require("fleet.sim.json")
 local vehicles = require("fleet.sim.vehicle")
 
@@ -13,7 +13,7 @@ local function put(out, path, v)
   if v ~= nil then out[path] = v end
 end
 
--- A state that the protocol writes as the name of an empty message.
+-- A state that the protocol encodes as the name of an empty message.
 local function put_word(out, path, word)
   if word then out[path .. "." .. word] = {} end
 end
@@ -27,7 +27,7 @@ local TAKES = {
   text = function(v) return type(v) == "string" and v or nil end,
 }
 
--- Members that have the same name on both sides, or "there=here"; names: words.
+-- Copies members with the same name on both sides, or "there=here". names: words.
 local function copy(out, at, source, kind, names)
   for word in names:gmatch("%S+") do
     local there, here = word:match("^(.-)=(.+)$")
@@ -248,7 +248,7 @@ function sections.parental_controls_state(out, at, vehicle)
   copy(out, place, controls, "number", "current_limit_mph=speed_limit_mph")
 end
 
--- ---- all of it ----
+-- ---- all sections ----
 
 local NAMES = {
   getChargeState = "charge_state", getClimateState = "climate_state", getDriveState = "drive_state",
@@ -258,8 +258,8 @@ local NAMES = {
   getParentalControlsState = "parental_controls_state",
 }
 
---- A CarServer.Response with the sections that are wanted. wanted: the members of CarServer.GetVehicleData; shows_place: whether the
---- sender may see where the vehicle is.
+--- A CarServer.Response with the requested sections. wanted: the members of CarServer.GetVehicleData; shows_place: whether the sender may
+--- see the position.
 function M.answer(service, vehicle, wanted, shows_place)
   local out = { vehicleData = {} }
   for name in pairs(wanted == json.null and {} or wanted) do

@@ -1,5 +1,5 @@
--- The authorities of simulated cars, made anew by every simulator: their names are those of real cars' authorities, their keys are not.
--- One car in three has a certificate of the authority whose only extended key usage is "any", which OpenSSL's default refuses.
+-- The certificate authorities of simulated cars, made anew by every simulator: the names are those of real cars' authorities, the keys are
+-- not. One car in three has a certificate of the authority whose only extended key usage is "any", which OpenSSL rejects by default.
 
 local M = {}
 M.__index = M
@@ -8,7 +8,7 @@ local PRODUCT, PRODUCTS = "Tesla Motors Product Issuing CA", "Tesla Motors Produ
 local VEHICLE, ANY = "clientAuth,1.3.6.1.4.1.49279.2.5.1", "2.5.29.37.0"
 local DAYS = 3650
 
--- { certificate =, key = } below an issuer, or by itself.
+-- { certificate =, key = }, signed by an issuer or self-signed.
 local function issue(stream, subject, given, issuer)
   local certificate, key = stream.issue {
     subject = subject, authority = given.authority, usage = given.usage, days = DAYS, issuer = issuer and issuer.certificate,
@@ -30,7 +30,8 @@ function M.new(stream)
   }, M)
 end
 
---- The certificate and key of the car with this VIN, the index-th of the garage. foreign: of an authority that only calls itself so.
+--- The certificate and key of the car with this VIN, the index-th of the garage. foreign = true: its authority has the right name and a
+--- wrong key.
 function M:car(vin, index, foreign)
   local made = foreign and self.foreign or self.cars
   if made[vin] then return made[vin] end

@@ -1,4 +1,5 @@
--- One connection of a simulated car to a receiver: TLS with its certificate, the upgrade, messages out, answers in. Nothing waits.
+-- One connection of a simulated car to a receiver: TLS with the car's certificate, the WebSocket upgrade, messages and acknowledgements. It
+-- never blocks.
 
 local M = {}
 M.__index = M
@@ -7,7 +8,7 @@ local MASK = "\17\34\51\68"
 local REQUEST = "GET / HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\n"
   .. "Sec-WebSocket-Version: 13\r\nVersion: %s\r\nX-Network-Interface: %s\r\n\r\n"
 local ACKNOWLEDGED, MESSAGE = 5, 4
-local MOST_UNREAD = 65536 -- bytes that may wait while the car does not read
+local MOST_UNREAD = 65536 -- bytes of answers that are buffered while the car does not read
 
 local function ended(self, reason)
   if self.state == "ended" then return end
@@ -18,7 +19,7 @@ local function ended(self, reason)
   self.given.on_end(self, reason)
 end
 
--- The next frame of the server in what has come: opcode, payload; nil while it is incomplete.
+-- The server's next frame in the buffer: opcode, payload; nil while it is incomplete.
 local function next_frame(self)
   local bytes = self.incoming
   if #bytes < 2 then return nil end
@@ -28,7 +29,7 @@ local function next_frame(self)
     local high, low = string.byte(bytes, 3, 4)
     size, at = high * 256 + low, 5
   elseif size == 127 then
-    return 8, "" -- no answer is that long
+    return 8, "" -- longer than any answer: treated as a close
   end
   if #bytes < at + size - 1 then return nil end
   self.incoming = string.sub(bytes, at + size)
@@ -65,7 +66,7 @@ local function look(self)
   self.watch = self.given.loop.watch(fd, mode, function() self:pump() end)
 end
 
---- Does what is possible without waiting.
+--- Does what is possible without blocking.
 function M:pump()
   if self.state == "ended" or self.deaf and #self.incoming > MOST_UNREAD then return end
   local good, err = self.client:step()
@@ -82,22 +83,22 @@ function M:pump()
   look(self)
 end
 
---- Sends a message: a frame around its bytes.
+--- Sends a message as one frame.
 function M:send(bytes)
   if self.state ~= "open" then return end
   self.client:send(self.stream.frame(2, bytes, MASK))
   self:pump()
 end
 
---- Ends it without a word, as a car that loses its network.
+--- Ends it without a close frame, as a car that loses its network does.
 function M:close()
   if self.state == "ended" then return end
   self.given.on_end = function() end
   ended(self)
 end
 
---- Begins one. given: stream (fleet.stream), loop, address, hostname, port, ca, certificate, key, version, interface, random_key,
---- on_open, on_acknowledged(self, id), on_refused(self, id, text), on_end(self, reason). Returns it, or nil, err, kind.
+--- Opens a connection. given: stream (fleet.stream), loop, address, hostname, port, ca, certificate, key, version, interface, random_key,
+--- on_open, on_acknowledged(self, id), on_refused(self, id, text), on_end(self, reason). Returns nil, err, kind on failure.
 function M.open(given)
   local client, err, kind = given.stream.client {
     address = given.address, name = given.hostname, port = given.port, server_ca = given.ca, certificate = given.certificate,

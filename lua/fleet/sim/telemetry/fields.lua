@@ -1,4 +1,5 @@
--- What a simulated car streams for each field, from its sections. nil: it cannot tell now. A field without a line here never comes.
+-- The values of the fields that a simulated car streams, from its sections. nil: the car cannot report the field now. Fields without an
+-- entry here are never streamed.
 
 local vehicles = require "fleet.sim.vehicle"
 
@@ -6,7 +7,7 @@ local value = vehicles.value
 
 local M = {}
 
--- Fields that stand in a section as they are: { section, member, … }.
+-- Fields that are copied from a section: { section, member, … }.
 local as_they_are = {
   ChargeLimitSoc = { "charge_state", "charge_limit_soc" }, ChargeAmps = { "charge_state", "charger_actual_current" },
   ChargeCurrentRequest = { "charge_state", "charge_current_request" },
@@ -66,7 +67,7 @@ local as_they_are = {
   RightHandDrive = { "vehicle_config", "rhd" }, Setting24HourTime = { "gui_settings", "gui_24_hour_time" },
 }
 
--- The names of an enum's values for those that the section has; a name that the enum lacks is unknown.
+-- Names of an enum for the values of a section; a value without a name is unknown.
 local function named(section, member, names)
   return function(sections) return names[value(sections[section][member])] end
 end
@@ -124,7 +125,7 @@ end
 --- Whether cars of the simulator stream a field.
 function M.streams(name) return computed[name] ~= nil or as_they_are[name] ~= nil end
 
---- The value of a field; nil: the car cannot tell now. kw: with which it charges.
+--- The value of a field; nil when the car cannot report it now. kw: charging power.
 function M.value(vehicle, name, kw)
   local fn, path = computed[name], as_they_are[name]
   if fn then return fn(vehicle.sections, vehicle, kw) end

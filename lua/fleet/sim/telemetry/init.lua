@@ -1,5 +1,5 @@
--- The cars of a simulator that stream: each that is awake and holds an adopted configuration connects to its receiver on this machine
--- and sends what the configuration says, in the simulator's time.
+-- The cars of a simulator that stream: each awake car with an adopted configuration connects to its receiver on this machine and sends its
+-- fields, in the simulator's time.
 
 local authority = require "fleet.sim.telemetry.authority"
 local connections = require "fleet.sim.telemetry.connection"
@@ -10,15 +10,15 @@ local api = require "fleet.sim.api.telemetry"
 local M = {}
 M.__index = M
 
-M.ADDRESS = "localhost" -- what a configuration names for these cars
+M.ADDRESS = "localhost" -- the hostname in the configurations of these cars
 
-local SYNC_SECONDS = 5 -- until a car that is awake adopts a configuration
-local GRID = 0.5 -- seconds of virtual time: no message leaves earlier after another
-local MOST_STEPS = 5000 -- of a jump in time
-local FIRST_PAUSE, LONGEST_PAUSE = 2, 60 -- virtual seconds until a car connects again
+local SYNC_SECONDS = 5 -- until an awake car adopts a configuration
+local GRID = 0.5 -- seconds of virtual time between messages
+local MOST_STEPS = 5000 -- in one advance of time
+local FIRST_PAUSE, LONGEST_PAUSE = 2, 60 -- virtual seconds until a car reconnects
 local FAULTS = { row = { name = "telemetry" } }
 
---- service: of the simulator. loop: on which connections are watched. stream: fleet.stream. rows: fleet.core.telemetry_fields().
+--- service: of the simulator. loop: watches the connections. stream: fleet.stream. rows: fleet.core.telemetry_fields().
 function M.new(service, loop, stream, rows)
   local self = setmetatable({
     service = service, loop = loop, stream = stream, rows = rows, authority = authority.new(stream), links = {}, at = service:now(),
@@ -33,7 +33,7 @@ end
 
 -- ---- where a car connects ----
 
--- The address of a host name that is this machine; nil for any other.
+-- The address of a host name that is this machine; nil for any other name.
 local function loopback(hostname)
   local name = string.lower(hostname)
   if name == "localhost" or string.find(name, "%.localhost$") then return "127.0.0.1" end
@@ -53,17 +53,17 @@ local function fault(self, names)
   return found and found.name, found and found.options
 end
 
--- Listed once until something else happens.
+-- Lists an error once, until another error follows.
 local function report(self, error_name, text)
-  if self.said == text then return end
-  self.said = text
+  if self.reported == text then return end
+  self.reported = text
   api.report(self.owner.service, self.vehicle, { client_id = self.client_id, error_name = error_name, error = text },
     self.owner.service:now())
 end
 
 local function new_link(owner, vehicle, client_id, entry)
   local self = setmetatable({
-    owner = owner, vehicle = vehicle, client_id = client_id, entry = entry, count = 0, pause = FIRST_PAUSE, next_at = 0, held = {},
+    owner = owner, vehicle = vehicle, client_id = client_id, entry = entry, count = 0, pause = FIRST_PAUSE, next_at = 0, waiting = {},
     late = {},
   }, Link)
   self.stream = streams.new(vehicle, entry.config, owner.rows, function(name, field)
@@ -85,7 +85,7 @@ end
 
 local ENDINGS = { "wrong_authority", "slow_reader", "two_sockets", "late_disconnect" }
 
--- What the car says of a connection that did not come about, in the words of real cars where these are known.
+-- The error that the car reports for a failed connection, in the words of real cars if they are known.
 local function error_text(reason)
   if string.find(reason, "self%-signed") or string.find(reason, "unable to get") or string.find(reason, "certificate verify failed") then
     return "certificate signed by unknown authority: the receiver's chain does not lead to a root in ca"
@@ -122,12 +122,12 @@ function Link:connect(now)
 end
 
 function Link:opened(connection)
-  self.pause, self.said, connection.upgraded = FIRST_PAUSE, nil, true
+  self.pause, self.reported, connection.upgraded = FIRST_PAUSE, nil, true
   local now = self.owner.service:now()
-  for _, message in ipairs(self.held) do self:transmit(message, now) end
-  self.held, self.began = {}, true
+  for _, message in ipairs(self.waiting) do self:transmit(message, now) end
+  self.waiting, self.began = {}, true
   if connection == self.connection then self:step(now) end
-  if connection.second or connection.leaves_late then -- a further socket beside it; the first leaves later, or stays
+  if connection.second or connection.leaves_late then -- a second socket beside the first, which closes later or stays open
     connection.ends_at = connection.leaves_late and now + 5 or nil
     connection.second, connection.leaves_late = nil, nil
     self:connect(now)
@@ -168,7 +168,7 @@ local function written(signal, as_text)
   return signal
 end
 
---- The same, for a stream that needs no connection (lua/fleet/sim/rehearsal/stream.lua).
+--- The same for a stream that needs no connection (lua/fleet/sim/rehearsal/stream.lua).
 M.signal = written
 
 local function envelope(self, payload, now)
@@ -190,7 +190,7 @@ function Link:transmit(signals, now, resend)
   if way == "unknown_fields" then list[#list + 1] = { field = 9001, member = "string_value", value = "new" } end
   if way == "future_clock" then at = now + (options.seconds or 300) end
   if way == "lost_last_value" then
-    self.held[#self.held + 1] = signals
+    self.waiting[#self.waiting + 1] = signals
     return
   end
   local bytes, id = envelope(self, self.owner.stream.data_payload { vin = self.vehicle.vin, at = at, resend = resend, signals = list }, at)
@@ -204,7 +204,7 @@ function Link:transmit(signals, now, resend)
   end
 end
 
--- At this moment of the car: what is due leaves, or is lost while it is not connected.
+-- Sends what is due at this time of the car; while the car is not connected, it is lost.
 function Link:step(now)
   local again = self:is_open() and self.stream:again(now)
   if again then self:transmit(again, now, true) end
@@ -243,12 +243,12 @@ local function tick_link(self, vehicle, client_id, entry, now, connecting)
 end
 
 local function forget(self)
-  local held = {}
+  local current = {}
   for _, vehicle in ipairs(self.service.vehicles) do
-    for _, entry in pairs(vehicle.configs) do held[entry] = true end
+    for _, entry in pairs(vehicle.configs) do current[entry] = true end
   end
   for entry, link in pairs(self.links) do
-    if not held[entry] then
+    if not current[entry] then
       link:close()
       self.links[entry] = nil
     end
@@ -261,7 +261,7 @@ local function step_of(self, span)
   return math.max(GRID, math.min(smallest, 3600), span / MOST_STEPS)
 end
 
---- Brings all cars that stream to the service's time, in steps in which their values change.
+--- Advances all cars that stream to the service's time, in steps at which their values change.
 function M:tick()
   local now = self.service:now()
   local step = step_of(self, now - self.at)
@@ -284,7 +284,7 @@ function M:pause()
   return speed > 0 and math.min(GRID, math.max(0.05, GRID / speed)) or GRID
 end
 
---- What a person has to know: { hostname =, connected = }.
+--- What a person needs to know: { hostname =, connected = }.
 function M:state()
   local connected = 0
   for _, link in pairs(self.links) do

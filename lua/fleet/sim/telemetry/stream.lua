@@ -1,8 +1,8 @@
--- What a car sends by a configuration, and when. A pure sequence: the time goes in, signals come out; nothing is connected here.
+-- Decides which signals a car sends by a configuration, and when. Pure: it maps times to signals and has no connection.
 --
--- A field is sent at most every interval_seconds, when it has changed (by minimum_delta, where that is given), and again after
--- resend_interval_seconds. All are sent once at the beginning. What a car changes while it is not connected is lost, but with
--- delivery_policy "latest": then what was not acknowledged is sent once more, merged, as a resend.
+-- A field is sent at most every interval_seconds, when it has changed (by minimum_delta, if given), and again after
+-- resend_interval_seconds. All fields are sent once at the start. Changes while the car is not connected are lost, unless delivery_policy
+-- is "latest": then signals that were not acknowledged are sent once more, merged, as a resend.
 
 local fields = require "fleet.sim.telemetry.fields"
 local physics = require "fleet.sim.physics"
@@ -10,9 +10,9 @@ local physics = require "fleet.sim.physics"
 local M = {}
 M.__index = M
 
-local DELTA = { ChargerVoltage = 0.3 } -- of the vehicle's own
+local DELTA = { ChargerVoltage = 0.3 } -- the vehicle's own minimum_delta
 local METRES_A_DEGREE = 111194.9
-local UNACKNOWLEDGED = 30 -- seconds until a message counts as lost
+local UNACKNOWLEDGED = 30 -- seconds after which a message counts as lost
 
 M.INVALID = {} -- marks a value that the car cannot report
 
@@ -22,8 +22,8 @@ local function refused(vehicle, row)
   return row.since ~= nil and not vehicle:firmware(row.since)
 end
 
---- The stream of a car by a configuration. rows: fleet.core.telemetry_fields(). on_error(name, field) is called for each field that
---- the car does not stream.
+--- The stream of a car by a configuration. rows: fleet.core.telemetry_fields(). on_error(name, field) is called for each field that the car
+--- does not stream.
 function M.new(vehicle, config, rows, on_error)
   local self = setmetatable({
     vehicle = vehicle, latest = config.delivery_policy == "latest", fields = {}, unacknowledged = {}, pool = {}, smallest = 3600,
@@ -45,7 +45,7 @@ function M.new(vehicle, config, rows, on_error)
   return self
 end
 
--- ---- what has changed ----
+-- ---- changes ----
 
 local function distance(a, b)
   local north = (a.latitude - b.latitude) * METRES_A_DEGREE
@@ -78,7 +78,7 @@ local function is_due(field, value, now)
   return differs(field, value, field.sent) or field.resend ~= nil and age >= field.resend
 end
 
---- The signals that are due at this moment: a list of { field =, value = }, or nil. They count as sent.
+--- The signals that are due at this time: a list of { field =, value = }, or nil. They then count as sent.
 function M:step(now)
   local vehicle, list, there, kw = self.vehicle, {}, {}, physics.charging_kw(self.vehicle)
   local function value_of(name)
@@ -104,13 +104,13 @@ function M:step(now)
   return list[1] and list or nil
 end
 
--- ---- what was not acknowledged ----
+-- ---- acknowledgements ----
 
 local function lose(self, signals)
   for _, signal in ipairs(signals) do self.pool[signal.field] = true end
 end
 
---- Signals that left as a message with this id, or could not leave (id nil).
+--- Records signals that were sent as a message with this id, or could not be sent (id nil).
 function M:sent(id, signals, now)
   if not self.latest then return end
   if id then self.unacknowledged[id] = { signals = signals, at = now } else lose(self, signals) end
@@ -118,7 +118,7 @@ end
 
 function M:acknowledged(id) self.unacknowledged[id] = nil end
 
---- The connection has ended: none of its messages will be acknowledged.
+--- Records that the connection ended: none of its messages will be acknowledged.
 function M:disconnected()
   for id, message in pairs(self.unacknowledged) do
     self.unacknowledged[id] = nil
@@ -126,7 +126,7 @@ function M:disconnected()
   end
 end
 
---- The newest values of what was not acknowledged, to be sent once more; or nil.
+--- The newest values of signals that were not acknowledged, to be sent once more; or nil.
 function M:again(now)
   for id, message in pairs(self.unacknowledged) do
     if now - message.at > UNACKNOWLEDGED then
