@@ -30,6 +30,6 @@ return {
   { "lua/fleet/oauth/token_cache.lua", "slot.known, slot.unsaved, slot.refused, slot.tried = false, false, false, false", "", { tokens } },
   { "lua/fleet/client/init.lua", "return M.new(tables.copy(options, variables))", "return M.new(tables.copy(variables, options))",
     { "spec/client/config_spec.lua" } },
-  { "lua/fleet/async/loop.lua", "exported = exported and engine:take_number(parents)", "exported = false",
+  { "lua/fleet/async/loop.lua", "exported = exported and engine:take_fd(parents)", "exported = false",
     { "spec/async/tasks_spec.lua" } },
 }

@@ -1,8 +1,7 @@
-/* Memory that is given out piece by piece, released and wiped at once, and never more than a limit.
+/* An allocator for many small pieces with a limit. arena_end wipes and frees all of them.
  *
- * The reader of messages and the reader of values allocate many small pieces, and two bytes of input can cost
- * a forty-byte struct: without a limit a hostile input grows twenty-fold. The first pieces come from the
- * arena itself, so that an ordinary message costs no allocation.
+ * Two bytes of input can cost a struct of forty bytes: the limit stops hostile input that grows twenty-fold.
+ * The first pieces come from the arena itself, so that an ordinary message needs no malloc.
  */
 #ifndef FLEET_BASE_ARENA_H
 #define FLEET_BASE_ARENA_H
@@ -14,7 +13,7 @@ struct arena {
   struct chunk *chunks; /* owned; the newest first */
   size_t used;          /* of first */
   size_t left;          /* of the limit */
-  bool failed;          /* a piece was refused: what was built with the arena is incomplete */
+  bool failed;          /* an allocation failed: structures in the arena are incomplete */
   _Alignas(8) unsigned char first[2048];
 };
 

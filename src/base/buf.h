@@ -1,9 +1,8 @@
 /* A growable byte buffer, and a read-only view of bytes with another owner.
  *
- * Everything that becomes a URL, a header, a body, a message or a signature passes through here, so that
- * lengths, byte order and encodings are handled in one place. Running out of memory is sticky: writers go on
- * silently and the caller asks once, at the end, through buf_ok(). Freeing wipes: any buffer may have held a
- * secret.
+ * All URLs, headers, bodies, messages and signatures are written with it, so that lengths, byte order and
+ * encodings are handled once. Out of memory is sticky: writers do nothing more, and the caller checks
+ * buf_ok() at the end. buf_free wipes, because any buffer may have held a secret.
  */
 #ifndef FLEET_BASE_BUF_H
 #define FLEET_BASE_BUF_H

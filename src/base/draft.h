@@ -1,9 +1,9 @@
 /* A file being written beside the one it will replace: whole or not at all.
  *
- * A token that was exchanged and then lost locks its owner out, so a durable write has two steps:
- * file_draft_reserve allocates the space before the exchange, and the write after it cannot fail for want of
- * space. A signal of a file size limit is handled in here. A draft that was opened before a fork belongs to
- * the parent: the child closes it, and never unlocks or removes it.
+ * A lost token locks its owner out. A durable write therefore has two steps: file_draft_reserve allocates the
+ * space before the token is exchanged, and the write after it cannot fail because the disk is full. The
+ * signal of a file size limit is handled here. A draft that was opened before a fork belongs to the parent:
+ * the child closes it, and never unlocks or removes it.
  */
 #ifndef FLEET_BASE_DRAFT_H
 #define FLEET_BASE_DRAFT_H
@@ -29,7 +29,7 @@ bool file_draft_write(struct file_draft *d, struct bytes content, bool durable, 
 bool file_draft_keep(struct file_draft *d, bool durable, struct err *e); /* renames; the draft is closed */
 /* The same where there is no such file; KIND_conflict where there is one, and the draft stays. */
 bool file_draft_keep_new(struct file_draft *d, bool durable, struct err *e);
-void file_draft_close(struct file_draft *d); /* removes what was not kept */
+void file_draft_close(struct file_draft *d); /* removes the file unless it was kept */
 
 /* Removes a draft that a process left behind and no process has open. False with errno set when it cannot be
  * removed. */

@@ -96,7 +96,7 @@ const char *domain_problem(struct bytes t) {
   return NULL;
 }
 
-/* ---- what was meant ---- */
+/* ---- suggestions ---- */
 
 static struct bytes without(struct bytes t, size_t front) {
   return (struct bytes){t.data + front, t.size - front};

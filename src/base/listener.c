@@ -73,8 +73,7 @@ bool listener_tcp(struct listener *l, const char *host, int port, struct err *e)
 /* ---- Unix sockets ---- */
 
 /* A socket that refuses connections was left by a process that is gone. Anything else at the path is not
- * ours.
- */
+ * ours. */
 static bool remove_stale(const union address *a) {
   struct stat st;
   int fd = -1;
@@ -101,9 +100,9 @@ static bool remember(struct listener *l) {
   return true;
 }
 
-/* The mode is set on the descriptor before bind: Linux makes the file with it, so that no other user can
- * connect even for a moment; elsewhere that is EINVAL, and the mode is set before listen. The umask, which
- * would do the same, belongs to the whole process and its other threads. */
+/* Linux: the mode of the descriptor before bind becomes that of the file, so that no other user can connect
+ * even for a moment. Other systems return EINVAL: there the mode is set before listen. The umask would do the
+ * same, but it belongs to the whole process and its other threads. */
 bool listener_unix(struct listener *l, const char *path, struct err *e) {
   union address a = {.local = {.sun_family = AF_UNIX}};
   size_t length = strlen(path);

@@ -1,8 +1,9 @@
 /* A listening socket: numeric TCP address or Unix socket.
  *
- * We make it ourselves instead of letting the HTTP library do so, because a Unix socket has to be private
- * from its first moment, must replace what a crashed process left behind but never a living server, and must
- * vanish on close only if it is still ours.
+ * The HTTP library could open it, but a Unix socket needs more:
+ * - It is private from its first moment.
+ * - It replaces the file of a crashed process, and never that of a running server.
+ * - Closing removes its file only if the file is still ours.
  */
 #ifndef FLEET_BASE_LISTENER_H
 #define FLEET_BASE_LISTENER_H

@@ -7,10 +7,10 @@
 
 /* The name in names that is nearest to name, or NULL when none is near. */
 const char *nearest(const char *name, const char *const *names, size_t count);
-/* "unknown option 'x'", and what was probably meant or what there is. */
+/* "unknown option 'x'", with the nearest name or all names. */
 void unknown_sentence(struct buf *out, const char *what, const char *name, const char *const *names,
                       size_t count);
-/* "'option' cannot be 'x'", and what was probably meant or what there is. */
+/* "'option' cannot be 'x'", with the nearest name or all names. */
 void choice_sentence(struct buf *out, const char *option, const char *value, const char *const *names,
                      size_t count);
 

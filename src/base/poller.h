@@ -1,9 +1,10 @@
 /* One descriptor for everything that a loop waits for: sockets, other modules' descriptors and one timer.
  *
- * Two files implement it, and the build chooses one (make POLLER=poll): poller_epoll.c with an epoll instance
- * that also holds a timerfd, poller_poll.c with poll(2), a pipe and a thread for systems without them. Every
- * descriptor is closed on exec. A poller remembers the process that made it: a forked child only closes it,
- * because what it removes from an epoll instance is removed for its parent, too.
+ * The build chooses one of two implementations (make POLLER=poll). poller_epoll.c uses epoll and a timerfd.
+ * poller_poll.c uses poll(2), a pipe and a thread. Every descriptor is closed on exec.
+ *
+ * A poller remembers the process that made it. A forked child only closes it: parent and child share the
+ * epoll instance, and removing a descriptor removes it for both.
  */
 #ifndef FLEET_BASE_POLLER_H
 #define FLEET_BASE_POLLER_H
@@ -33,22 +34,22 @@ bool poller_open(struct poller *p, struct err *e);
  * descriptor again replaces its events and tag. Remove a descriptor before closing it: while a forked child
  * holds a copy, closing it here does not end its events. */
 bool poller_watch(struct poller *p, int fd, unsigned events, uint32_t tag, struct err *e);
-/* Makes the descriptor readable after so many real seconds at the latest, at once for 0. Time moves on with
- * every request, and a system call each time would cost more than a wake-up for nothing: an earlier time that
- * is already set stays set and so does any time when seconds is negative (nothing to wake up for). After such
- * a wake-up the caller arms it anew. */
+/* Makes the descriptor readable after so many real seconds at the latest, at once for 0.
+ *
+ * An earlier time that is already set stays, and any time stays when seconds is negative (no timer). Changing
+ * it at each request would cost a system call, which is more than a wake-up without an event. After such a
+ * wake-up the caller arms the timer again. */
 void poller_arm(struct poller *p, double seconds);
 void poller_disarm(struct poller *p); /* and the descriptor is readable no longer for it */
-/* Waits at most so many seconds (0: not at all, negative: without end) and returns the number of events, at
- * most capacity and at most 256. The timer is not counted: it, or an interrupting signal, ends the wait with
- * 0 events. */
+/* Waits at most so many seconds (0: not at all, negative: no limit). Returns the number of events, at most
+ * capacity and at most 256. The timer and a signal end the wait without an event. */
 int poller_wait(struct poller *p, struct poller_event *events, int capacity, double seconds);
 /* From now on others may wait for p->fd, which is readable while poller_wait would return at once. */
 bool poller_export(struct poller *p, struct err *e);
 bool poller_forked(const struct poller *p);
 /* In a forked child: the descriptor of a poller of the parent becomes that of this one, whose number a host
  * watches. False: both stay as they are. */
-bool poller_take_number(struct poller *p, struct poller *from);
+bool poller_take_fd(struct poller *p, struct poller *from);
 void poller_close(struct poller *p); /* idempotent; in a forked child it closes the child's copies only */
 
 extern const char *const poller_name; /* "epoll" or "poll" */

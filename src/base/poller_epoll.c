@@ -124,7 +124,7 @@ bool poller_forked(const struct poller *p) {
   return p->generation != fork_generation();
 }
 
-bool poller_take_number(struct poller *p, struct poller *from) {
+bool poller_take_fd(struct poller *p, struct poller *from) {
   int number = from->fd;
   if (number < 0 || dup3(p->fd, number, O_CLOEXEC) != number) return false;
   close(p->fd);

@@ -1,7 +1,8 @@
-/* poll(2) for systems without epoll. The owner waits in poll(2) itself. For others, who wait for one
- * descriptor, a thread waits in poll(2) for the same descriptors and the timer, and writes one byte into a
- * pipe: then it rests until the owner has waited, which takes the byte and lets it look again. The byte may
- * be of something that the owner has handled meanwhile: then its wait finds nothing. */
+/* poll(2) for systems without epoll. The owner waits in poll(2) itself.
+ *
+ * A host waits for one descriptor, the read end of a pipe. A thread waits in poll(2) for all descriptors and
+ * the timer, and writes one byte into the pipe. Then the thread pauses until the owner has waited, which
+ * reads the byte. If the owner has already handled the event, its wait finds nothing. */
 #include "base/poller.h"
 
 #include "base/fork.h"
@@ -249,7 +250,7 @@ bool poller_forked(const struct poller *p) {
   return p->generation != fork_generation();
 }
 
-bool poller_take_number(struct poller *p, struct poller *from) {
+bool poller_take_fd(struct poller *p, struct poller *from) {
   int number = from->fd;
   if (number < 0 || !poller_export(p, NULL) || dup2(p->fd, number) != number) return false;
   fcntl(number, F_SETFD, FD_CLOEXEC);
@@ -287,7 +288,7 @@ void poller_close(struct poller *p) {
   close_one(&p->fd);
 }
 
-/* ---- what is watched: the lock is held ---- */
+/* ---- watched descriptors: the lock is held ---- */
 
 static int place_of(const struct poller_parts *s, int fd) {
   return fd >= 0 && fd < s->place_room ? s->places[fd] - 1 : -1;

@@ -30,9 +30,9 @@ struct fault_word {
 };
 struct fault_word fault_in(struct bytes text);
 
-/* What the reason means, as a sentence for a call of this row: "vehicle" and "vehicle or site" become "site"
- * for an energy site and "vehicle" for others. Reasons that only a vehicle gives have no sentence for a site.
- */
+/* The sentence of a reason for a call of this row. "vehicle" and "vehicle or site" become "site" for an
+ * energy site, and "vehicle" for other rows. Reasons that only a vehicle gives have no sentence for a
+ * site. */
 enum { REASON_DOC = 160 };
 void reason_doc(char out[static REASON_DOC], const struct reason *reason, const struct row *row);
 

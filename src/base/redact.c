@@ -145,7 +145,7 @@ static void replace_tokens(struct buf *text, token_at *find, const char *instead
 
 /* ---- both ---- */
 
-/* A PIN may be a part of a token: what is left of the token would no longer be known for one. */
+/* A PIN may be a part of a token: removed first, it would hide the form of the token. */
 static int longer_first(const void *a, const void *b) {
   const struct bytes *one = a, *other = b;
   return (one->size < other->size) - (one->size > other->size);

@@ -1,7 +1,7 @@
-/* Texts without secrets, before they reach an err, a log or the caller: rule R4 of doc/security.md.
+/* Removes secrets from texts before they reach an err, a log or the caller: rule R4 of doc/security.md.
  *
- * A secret comes back as it was sent: as it is, percent-encoded in an address or a form, or in JSON that
- * escapes the slash. What looks like a bearer token or a JSON Web Token is taken out, with any value.
+ * A server may repeat a secret as it is, percent-encoded in an address or a form, or in JSON that escapes the
+ * slash. Every text with the form of a bearer token or a JSON Web Token is removed too.
  */
 #ifndef FLEET_BASE_REDACT_H
 #define FLEET_BASE_REDACT_H

@@ -1,4 +1,4 @@
-/* Text of others as UTF-8 (RFC 3629): what is none becomes U+FFFD, byte by byte. */
+/* Makes foreign text valid UTF-8 (RFC 3629): each invalid byte becomes U+FFFD. */
 #ifndef FLEET_BASE_UTF8_H
 #define FLEET_BASE_UTF8_H
 

@@ -1,10 +1,9 @@
-/* A caller's value as a tree of nodes in an arena: what the checks, readers and writers of the core take
- * instead of a Lua table or JSON text.
+/* A value as a tree of nodes in an arena. Checks, readers and writers of the core use it instead of a Lua
+ * table or JSON text.
  *
- * Members of an object are in the order of their names and each is there once; elements of a list are in
- * their order. Texts are views: of the JSON text, of Lua's strings, or of what is in the arena. Running out
- * of memory is sticky: node_new then gives NULL, which every function here takes, and the caller looks at
- * arena->failed at the end.
+ * Members of an object are sorted by name, and each name comes once. Elements of a list keep their order.
+ * Texts are views of the JSON text, of Lua's strings or of the arena. Out of memory is sticky: node_new
+ * returns NULL, which every function here accepts, and the caller checks arena->failed at the end.
  */
 #ifndef FLEET_BASE_VALUE_H
 #define FLEET_BASE_VALUE_H
@@ -23,8 +22,7 @@ enum node_type {
   NODE_OTHER /* what JSON cannot say; text names it, as "function", or is the word in the JSON text */
 };
 
-/* What a node is called in the object or list that holds it. Only a Lua table has keys other than the names
- * of an object and the places 1 to n of a list: it is then an object. */
+/* The key of a node in its object or list. A Lua table with other keys than names or 1 to n is an object. */
 enum key_type { KEY_INDEX, KEY_NAME, KEY_OTHER };
 
 struct node {

@@ -1,5 +1,5 @@
-/* What a vehicle identification number looks like (ISO 3779), in one place: what passes here becomes a part
- * of addresses, keys of stores and signed messages. */
+/* The form of a vehicle identification number (ISO 3779). A VIN becomes a part of addresses, keys of stores
+ * and signed messages, so that all code checks it here. */
 #ifndef FLEET_BASE_VIN_H
 #define FLEET_BASE_VIN_H
 

@@ -1,8 +1,7 @@
 /* Reading protobuf's wire format field by field, without copies: doc/protocol.md#telemetry-stream.
  *
- * A message is a sequence of fields; a field that a reader does not know is passed over. Where a field that
- * is no list comes twice, the last one counts, and messages are merged: readers get that by going on with the
- * same object.
+ * A message is a sequence of fields. Readers skip unknown fields. If a single field comes twice, the last one
+ * counts, and two messages are merged: a reader fills the same object again.
  */
 #ifndef FLEET_BASE_WIRE_H
 #define FLEET_BASE_WIRE_H

@@ -1,8 +1,8 @@
-/* What a caller gives to one call, as trees of values: checked against the row, and written as the plain
- * request or as the values of a signed command. A Lua table and JSON text pass the same checks.
+/* The arguments of a call, as trees of values: checks them against the row, and writes the plain request or
+ * the values of a signed command. Arguments from a Lua table and from JSON text pass the same checks.
  *
- * A mistake of the caller's is sticky, as a failed buffer is: the first one stays in error, what is written
- * after it is incomplete, and arguments_ok asks once.
+ * A mistake of the caller is sticky: the first one stays in error, output after it is incomplete, and
+ * arguments_ok reports it.
  */
 #ifndef FLEET_CALL_ARGUMENTS_H
 #define FLEET_CALL_ARGUMENTS_H
@@ -14,21 +14,19 @@
 
 struct arguments {
   const struct row *row;
-  const struct node *path;    /* an object: placeholder -> value */
-  const struct node *params;  /* an object: name -> value; NULL: none */
-  const struct node *options; /* of the call, likewise */
-  struct bytes id;            /* of the handle: the value of the parameter that it implies */
-  const struct param
-      *encoded;          /* TYPE_OBJECT, TYPE_TARIFF: given as an object that wrote its own JSON, or NULL */
-  struct bytes json;     /* which is this */
-  double wall;           /* UTC seconds, for parameters that are the present */
-  uint64_t fresh_id;     /* for a parameter that no other call may share */
-  struct crypto *crypto; /* for public keys; NULL where the row has none */
-  bool force;            /* unpublished values are taken */
-  bool
-      message_only; /* no request is planned: a message may lack a time of day, as published tools write it */
-  struct arena *arena; /* for what is made here */
-  struct buf *error;   /* a sentence for the caller, empty while there is no mistake */
+  const struct node *path;     /* an object: placeholder -> value */
+  const struct node *params;   /* an object: name -> value; NULL: none */
+  const struct node *options;  /* of the call, likewise */
+  struct bytes id;             /* of the handle: the value of the parameter that it implies */
+  const struct param *encoded; /* a TYPE_OBJECT or TYPE_TARIFF that wrote its own JSON, or NULL */
+  struct bytes json;           /* that JSON */
+  double wall;                 /* UTC seconds, for parameters whose default is the current time */
+  uint64_t fresh_id;           /* for a parameter that no other call may share */
+  struct crypto *crypto;       /* for public keys; NULL where the row has none */
+  bool force;                  /* accept unpublished values */
+  bool message_only;           /* only a message is made: it may lack a time of day, as in published tools */
+  struct arena *arena;         /* for new nodes */
+  struct buf *error;           /* a sentence for the caller, empty while there is no mistake */
 };
 
 bool arguments_ok(const struct arguments *a); /* false: a mistake, or out of memory, when error is empty */
@@ -49,7 +47,7 @@ void json_value(const struct arguments *a, const struct param *q, const struct n
 void signed_value(const struct arguments *a, const struct param *q, const struct node *value,
                   struct value *out);
 unsigned days_value(const struct arguments *a, const struct param *q, const struct node *value);
-void days_text(struct buf *out, unsigned bits); /* as the wire says it: "Mon,Wed", "All" */
+void days_text(struct buf *out, unsigned bits); /* in the form of a request: "Mon,Wed", "All" */
 /* "'x' must be a string, got …" unless it is one. */
 struct bytes text_value(const struct arguments *a, const struct param *q, const struct node *value);
 
@@ -72,7 +70,7 @@ const struct param *next_placeholder(const struct row *row, const char **at);
 void check_params(const struct arguments *a);
 /* The value that is sent for a parameter: the one given, a default, or NULL. Missing ones are a mistake. */
 const struct node *param_value(const struct arguments *a, const struct param *q);
-/* The checked values, as an object: what is given of those outside the path. */
+/* The checked values outside the path, as an object. */
 struct node *take_params(const struct arguments *a);
 void write_path(const struct arguments *a, struct buf *target);
 /* Query and body. True: the target has a query. */

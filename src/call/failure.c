@@ -28,15 +28,14 @@ static void plain_words(char *out, size_t size, const struct buf *body) {
   out[n] = '\0';
 }
 
-/* What a person can do: a part of the same sentence, which rows of statuses write in small letters and
- * without a stop, or the sentence of a fault or a reason. */
+/* Appends advice: a sentence of a fault or a reason, or a clause of a status row. */
 static void advise(struct err *e, const char *advice, bool sentence) {
   size_t size = strlen(e->message);
   while (size && (e->message[size - 1] == '.' || e->message[size - 1] == ' ')) size--;
   snprintf(e->message + size, sizeof e->message - size, "%s%s", sentence ? ". " : "; ", advice);
 }
 
-/* What the reply says of itself, or what is known of it. */
+/* The error text of the reply, else a description of it. */
 static const char *reply_text(const struct http_response *r, const struct error_body *s, const char *plain,
                               const struct verdict *v) {
   if (s->error || s->reason) return s->error ? s->error : s->reason;
@@ -45,7 +44,7 @@ static const char *reply_text(const struct http_response *r, const struct error_
   return r->status / 100 == 2 ? "the reply is not a whole one" : kind_name(v->kind);
 }
 
-/* A page in the place of a refusal was written by an intermediary. */
+/* A web page with a 4xx status comes from a firewall or proxy. */
 static const char *advice_of(const struct http_response *r, const struct verdict *v) {
   if (v->fault.found)
     return v->fault.row ? v->fault.row->doc : "The vehicle gave a fault that is not known here.";
@@ -73,10 +72,10 @@ void compose_failure(struct err *e, const char *name, const struct http_response
     reason_set(e, bytes_of(s->error ? s->error : s->reason ? s->reason : plain));
 }
 
-/* ---- answers that say no ---- */
+/* ---- refusals in good replies ---- */
 
-/* A reason says either that the wanted state already holds (an ok without a change) or why nothing was done.
- * A signing proxy may give a fault of the protocol as one. */
+/* A reason means that the wanted state was already set (success without a change), or explains the refusal. A
+ * signing proxy may give a fault of the protocol as the reason. */
 bool judge_reason(struct err *e, const struct row *row, bool strict, const char *text) {
   const struct reason *known = reason_of(text);
   char doc[REASON_DOC] = "";
@@ -96,7 +95,7 @@ bool judge_reason(struct err *e, const struct row *row, bool strict, const char 
                  *sentence ? ". " : "", sentence);
 }
 
-/* A code that says no means what the status of that number means, unless the text beside it is known. */
+/* An error code is judged like the HTTP status of that number, unless the reason in the text is known. */
 bool refused_setting(struct err *e, const struct row *row, int code, const char *text) {
   struct exchange x = {.failure = HTTP_OK, .status = code, .sent = true, .write = true};
   x.text = x.words = bytes_of(text);

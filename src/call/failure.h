@@ -1,7 +1,7 @@
-/* What the service, the vehicle or the connection says about a failure, and the err that a call ends with.
+/* The err of a failed call, from the words of the service, the vehicle or the connection.
  *
- * Error bodies come in several published forms; the sentence names the call, what was said, the status, and
- * what a person can do about it.
+ * Error bodies have several published forms. The message names the call, the error text, the status, and what
+ * to do.
  */
 #ifndef FLEET_CALL_FAILURE_H
 #define FLEET_CALL_FAILURE_H

@@ -1,4 +1,4 @@
-/* AES-GCM (NIST SP 800-38D) with a key of 16 bytes (the vehicles) or 32 (what is sealed in the store). */
+/* AES-GCM (NIST SP 800-38D) with a key of 16 bytes (vehicles) or 32 bytes (sealed values of the store). */
 #ifndef FLEET_CRYPTO_AEAD_H
 #define FLEET_CRYPTO_AEAD_H
 

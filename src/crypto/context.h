@@ -1,8 +1,8 @@
 /* The algorithms of libcrypto that this program uses. This room is the only one that includes OpenSSL.
  *
- * What OpenSSL looks up by name (which costs more than using it) is fetched once per `struct crypto`; a Lua
- * state owns one, so nothing is shared between threads. Secrets are small arrays inside the caller's struct
- * and are wiped by their owner.
+ * OpenSSL looks up algorithms by name, which costs more than using them: `struct crypto` keeps the results.
+ * Each Lua state owns one, so that threads share nothing. Secrets are small arrays in the caller's struct,
+ * and their owner wipes them.
  */
 #ifndef FLEET_CRYPTO_CONTEXT_H
 #define FLEET_CRYPTO_CONTEXT_H

@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-/* The secret that two keys share (SEC 1 section 3.3.1). EVP_PKEY_derive does the same with the same
- * multiplication, in constant time, but makes a key of the peer and a context first, which costs an eighth
- * more. */
+/* The secret that two keys share (SEC 1 section 3.3.1). EVP_PKEY_derive uses the same multiplication, also in
+ * constant time. It needs a key object and a context first, which costs an eighth more. */
 
 /* Refuses a point that is not on the curve: it would reveal the scalar bit by bit. */
 static EC_POINT *point_of(const EC_GROUP *g, struct bytes peer) {

@@ -39,7 +39,7 @@ struct key {
   unsigned char public[PUBLIC_SIZE];
 };
 
-/* OpenSSL queues its errors per thread; what is not reported must not surprise the host. */
+/* OpenSSL queues errors per thread: unreported ones must not reach the host. */
 static inline bool openssl_ok(bool ok) {
   if (!ok) ERR_clear_error();
   return ok;

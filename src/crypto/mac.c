@@ -56,8 +56,8 @@ void crypto_forget(struct crypto *c, uint64_t owner) {
   if (s->owner == owner) drop_kept(s);
 }
 
-/* Re-arming a keyed context without naming its key again is half as dear as keying a new one, and another key
- * in it, in the place of the one before, four fifths. */
+/* Starting a context again with its last key costs half of making a new one. Giving it another key costs four
+ * fifths. */
 static bool make_ready(struct crypto *c, struct kept_mac *s, uint64_t owner,
                        const unsigned char key[MAC_SIZE]) {
   struct bytes k = {key, MAC_SIZE};
@@ -94,8 +94,8 @@ bool crypto_hmac_twice(struct crypto *c, struct bytes key, struct bytes one,
   return openssl_ok(ok);
 }
 
-/* RFC 4231 test case 2, in a context that had another key, and once more: some releases of OpenSSL 3.0 lost
- * the key when re-armed. */
+/* Some releases of OpenSSL 3.0 lose the key of a context that is started again. This computes RFC 4231 test
+ * case 2 twice, in a context that had another key. */
 bool mac_self_test(struct crypto *c) {
   static const unsigned char expected[MAC_SIZE] = {
       0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e, 0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7,

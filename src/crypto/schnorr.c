@@ -139,7 +139,7 @@ static bool multiply(const struct curve *c, BIGNUM *out, const BIGNUM *x, const 
          BN_mod_mul_montgomery(out, out, y, c->mont, c->numbers);
 }
 
-/* r = k - a c, computed as (k b - (a b) c) / b with a random b, so that the secrets never meet a known number
+/* r = k - a c, computed as (k b - (a b) c) / b with a random b: no secret is multiplied by a known number
  * alone. */
 static bool respond(const struct curve *c, BIGNUM *r, const BIGNUM *k, const BIGNUM *a, const BIGNUM *hash) {
   BIGNUM *b = BN_secure_new(), *ab = BN_secure_new(), *kb = BN_secure_new(), *inverse = BN_secure_new();

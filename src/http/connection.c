@@ -11,9 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Watching a connection for each request anew would cost two system calls: libcurl's last wish to read stays
- * with the poller while the connection is idle. Only sockets that we open and close ourselves: others may
- * vanish unseen. */
+/* An idle connection stays in the poller, because removing and adding it would cost two system calls for each
+ * request. This is done only for sockets that this file opens and closes: others may be closed unseen. */
 struct connection {
   unsigned watched; /* POLLER_READ, POLLER_WRITE */
   bool owned, idle;
@@ -127,8 +126,9 @@ static const struct curl_tlssessioninfo *tls_of(const struct easy *c) {
   return tls;
 }
 
-/* libcurl takes no more of a reply than its length, so that the rest of a TLS record stays with the TLS
- * library, unseen by the socket. Where that library cannot be asked, only what is safe is believed. */
+/* libcurl reads no more than the length of a reply. The rest of a TLS record then waits in the TLS library,
+ * where the socket does not show it. If that library cannot be asked, only a safe method may use the
+ * connection. */
 static bool tls_quiet(const struct easy *c) {
   const struct curl_tlssessioninfo *tls = tls_of(c);
   if (!tls) return true;
@@ -153,7 +153,7 @@ bool connection_shared(const struct easy *c) {
   return size == 2 && memcmp(name, "h2", 2) == 0;
 }
 
-static bool rested_too_long(const struct connection *n, const struct http_transfer *t) {
+static bool idle_too_long(const struct connection *n, const struct http_transfer *t) {
   return t->idle_limit > 0 && poller_now() - n->idle_since > t->idle_limit;
 }
 
@@ -205,7 +205,7 @@ static int find_new(const struct http *h, const struct addresses *a) {
 }
 
 static bool quiet(const struct easy *c, int fd) {
-  return !rested_too_long(find(c->http, fd), c->transfer) && socket_quiet(fd) && tls_quiet(c);
+  return !idle_too_long(find(c->http, fd), c->transfer) && socket_quiet(fd) && tls_quiet(c);
 }
 
 /* On a new connection TLS session tickets may wait, which are no reply. A connection that cannot be

@@ -31,8 +31,8 @@ static bool set_pool(struct pool *p, bool streams) {
                            streams ? (long)CURLPIPE_MULTIPLEX : (long)CURLPIPE_NOTHING) == CURLM_OK;
 }
 
-/* As many connections as half of the common limit of streams needs, and a few more: libcurl would open one
- * for each request that finds the others full. */
+/* As many connections as half of the common limit of streams needs, and a few more. Without a limit libcurl
+ * opens a connection for each request that finds the others full. */
 static bool allow_connections(struct pool *p) {
   long most = FEW_CONNECTIONS + p->in_flight / USUAL_STREAMS;
   if (most <= p->connections) return true;
@@ -40,9 +40,8 @@ static bool allow_connections(struct pool *p) {
   return curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, most) == CURLM_OK;
 }
 
-/* libcurl would keep four for each request that is under way, and close another one whenever a request ends:
- * where replies come many at a time few are under way after them, and those that follow would connect anew.
- */
+/* By default libcurl keeps four connections for each running request, and closes others when a request ends.
+ * After many replies at once few requests run, and the next ones would need new connections. */
 static bool keep_connections(struct pool *p) {
   if (p->in_flight < p->kept / 2) return true;
   p->kept = p->in_flight < FEWEST_KEPT / 2 ? FEWEST_KEPT : 2 * p->in_flight + 2;
@@ -120,8 +119,8 @@ static bool start_again(struct easy *c, struct pool *pool) {
   return easy_set_again(c, pool) && curl_multi_add_handle(pool->multi, c->curl) == CURLM_OK;
 }
 
-/* Nothing was written: the same request, on a connection of its own. What HTTP/2 has lost goes the other way.
- */
+/* Nothing was written: the same request, on a connection of its own. What HTTP/2 has lost goes the other
+ * way. */
 static bool again(struct http *h, struct easy *c, CURLcode code) {
   if (c->transfer->stale) return start_again(c, c->pool);
   return streams_lost(c->transfer, code) && start_again(c, &h->pools[POOL_SINGLE]);
@@ -326,8 +325,9 @@ static void end_all(struct http *h, struct transfer_list *list) {
   while (list->first) http_drop(h, list->first);
 }
 
-/* After a fork: the name server's thread does not exist here, so that libcurl could wait for it for ever; and
- * a farewell on a TLS connection would end it for the parent. Its memory goes when the process ends. */
+/* After a fork libcurl is not cleaned up: it could wait for ever for the resolver's thread, which does not
+ * exist in the child, and its TLS shutdown would end the parent's connections. The memory is freed when the
+ * process ends. */
 static void abandon(struct http *h) {
   connection_abandon_all(h);
   for (struct http_transfer *t = h->running.first; t; t = t->next) t->easy = NULL;

@@ -1,5 +1,4 @@
-/* The address that a reply or a token names as the right one is outside bytes: it is taken only where a list
- * of hosts accepts it. */
+/* A reply or a token may name another base address. It is used only if a list of hosts accepts it. */
 #ifndef FLEET_HTTP_OTHER_HOST_H
 #define FLEET_HTTP_OTHER_HOST_H
 

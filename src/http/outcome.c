@@ -9,7 +9,7 @@
 
 enum { TEXT_LIMIT = 16 * 1024, RATE_LIMIT_WAIT = 300 };
 
-/* ---- what it means ---- */
+/* ---- the verdict ---- */
 
 static const struct failure_row {
   enum kind kind;
@@ -49,8 +49,8 @@ static enum kind kind_by_state(const struct status *row, enum vehicle_state stat
   return row->kind;
 }
 
-/* What the signing proxy says of a write, where it says it (doc/protocol.md#proxy-replies): it knows what
- * left for the vehicle, a status alone does not. */
+/* The outcome of a write in the words of a signing proxy (doc/protocol.md#proxy-replies): the proxy knows
+ * whether the command was sent to the vehicle, a status does not show it. */
 static enum outcome outcome_said(const struct exchange *x, enum outcome otherwise) {
   struct bytes said = header_value(x->headers, "x-fleet-outcome");
   if (!x->proxied || !said.data) return otherwise;
@@ -136,8 +136,8 @@ struct verdict outcome_judge(const struct exchange *x) {
 
 /* ---- what to do next ---- */
 
-/* How often a call may be repeated after a transient failure: reads and idempotent writes twice, other writes
- * once and only when nothing was sent. */
+/* The number of retries after a transient failure: two for reads and idempotent writes, one for other writes
+ * and only when nothing was sent. */
 static int repeats_allowed(const struct verdict *v, const struct history *h) {
   if (v->kind == KIND_scope) return 1; /* the service refuses at random (doc/protocol.md#scopes) */
   if (!v->transient) return 0;

@@ -1,9 +1,9 @@
-/* What an exchange means and what to do next: pure functions of what happened, of the rows and of time.
+/* The verdict on an exchange, and whether to retry: pure functions of the exchange, the rows and time.
  *
- * A command reaches the vehicle at most once per call. Whether a failure is `not_sent`, `refused` or
- * `unknown` is a column of the status rows; a failure before the request could leave is not_sent; all that no
- * row settles is unknown. Only what cannot have happened, or may happen twice without harm, is ever repeated,
- * briefly and within the call's deadline; nothing is repeated after a 429.
+ * A command reaches the vehicle at most once for each call. A column of the status rows gives the outcome
+ * `not_sent`, `refused` or `unknown`. A failure before the request was sent is not_sent, and a status without
+ * a row is unknown. A call is retried only if nothing was done or doing it twice is harmless, within its
+ * deadline, and never after a 429.
  */
 #ifndef FLEET_HTTP_OUTCOME_H
 #define FLEET_HTTP_OUTCOME_H
@@ -39,11 +39,11 @@ struct verdict {
   bool page;                   /* the body is a web page: its words are not the service's */
 };
 
-/* A 408 that names both asleep and offline is asleep when the vehicle was asleep or its state is not known,
- * else offline; one that only says "unavailable" takes the known state, else it is a timeout. */
+/* A 408 that names both asleep and offline means asleep, or offline when the vehicle is known to be in
+ * another state. A 408 that only has "unavailable" means the known state, or a timeout when none is known. */
 struct verdict outcome_judge(const struct exchange *x);
 
-/* Whether a body is a web page: a firewall's or a load balancer's, with none of the service's words. */
+/* Whether a body is a web page: a firewall or a load balancer wrote it, not the service. */
 bool outcome_page(struct bytes text, struct bytes headers);
 
 enum next {

@@ -1,10 +1,9 @@
-/* What the files around libcurl share: a request on its way, the easy handle that carries it, the multi
- * handle.
+/* Structs that the files around libcurl share. Other directories include multi.h and transfer.h instead.
  *
- * pool.h has the multi handles, streams.h says which one a request takes. multi.c starts and finishes,
- * transfer.c checks and copies requests, easy.c sets the options of libcurl, connection.c owns the sockets,
- * receive.c takes the reply, failure.c says what went wrong. Files of other directories
- * include multi.h and transfer.h instead.
+ * - transfer.c checks and copies a request.
+ * - streams.h chooses its pool; pool.h has the multi handles.
+ * - easy.c sets libcurl's options; multi.c starts and finishes transfers.
+ * - connection.c owns the sockets; receive.c reads the reply; failure.c names what failed.
  */
 #ifndef FLEET_HTTP_PARTS_H
 #define FLEET_HTTP_PARTS_H
@@ -68,7 +67,7 @@ struct easy {
   char error[CURL_ERROR_SIZE];
 };
 
-struct connection; /* what is known of a socket, by descriptor */
+struct connection; /* state of a socket, by descriptor */
 
 struct http {
   struct pool pools[POOL_KINDS];

@@ -1,6 +1,5 @@
-/* The multi handles. Requests that may share connections by HTTP/2 and those that may not have one each: no
- * request that must run once ever finds itself on a connection with others.
- */
+/* The multi handles: one for requests that may share a connection by HTTP/2, one for those that may not. A
+ * request that must run once never shares a connection. */
 #ifndef FLEET_HTTP_POOL_H
 #define FLEET_HTTP_POOL_H
 

@@ -1,4 +1,4 @@
-/* The query of a caller's request, written anew: what it says stays, none of its bytes do.
+/* Decodes the query of a caller's request and encodes it again: the values stay, the spelling does not.
  *
  * A proxy that passed a query on as it came would let its caller choose bytes of our request line.
  */

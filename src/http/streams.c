@@ -37,8 +37,9 @@ struct pool *streams_pool_for(struct http *h, const struct http_transfer *t, con
   return &h->pools[streams ? POOL_STREAMS : POOL_SINGLE];
 }
 
-/* libcurl itself tries a request again that the server has declined to begin, five times: not enough where
- * many share connections that end after few. One that ends amid large headers is taken for HTTP/0.9. */
+/* libcurl retries a request that the server did not begin, five times. That is too few when many requests
+ * share connections that end after a few of them. libcurl also takes a stream that ends amid large headers
+ * for HTTP/0.9. */
 bool streams_lost(const struct http_transfer *t, CURLcode code) {
   bool streams = t->easy->pool == &t->easy->http->pools[POOL_STREAMS];
   if (!streams || t->stopped || t->header_bytes || !t->response.sent) return false;

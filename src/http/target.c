@@ -1,12 +1,12 @@
-/* Sets the address of a request on an easy handle: libcurl parses it when its host is another one than that
- * of the handle's last request. Its parser costs as much as all that comes before the socket. */
+/* Sets the address of a request on an easy handle. The whole address is parsed only when the host changes,
+ * because libcurl's parser costs as much as all other work before the socket. */
 #include "http/parts.h"
 
 #include <string.h>
 
-/* Where the path of an address starts; NULL where setting the path alone would not give the whole address:
- * libcurl would write an escape in another way, a query or fragment may precede the first slash, or there is
- * one slash too many before the host. */
+/* The start of the path of an address. NULL when setting the path alone may give another address: libcurl
+ * would change an escape, a query or fragment precedes the first slash, or a third slash precedes the
+ * host. */
 static const char *plain_path(const char *url) {
   const char *host = strstr(url, "://"), *path = host ? strchr(host + 3, '/') : NULL;
   return path && path > host + 3 && !strpbrk(url, "%?#") ? path : NULL;

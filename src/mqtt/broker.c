@@ -339,7 +339,7 @@ void broker_disconnect(struct broker *b) {
   sigpipe_release(&guard);
 }
 
-/* A forked child leaves the connection alone: what it said would be said in the parent's name. */
+/* A forked child does not write: its bytes would belong to the parent's session. */
 void broker_close(struct broker *b) {
   struct sigpipe guard;
   if (b->handle && !broker_forked(b)) {

@@ -20,7 +20,7 @@ struct event {
   enum broker_event type;
   int number;    /* message id; of EVENT_SUBSCRIBED 0 where the broker refused */
   bool retained; /* it lay at the broker when we subscribed */
-  bool too_long; /* the payload was longer than is kept: none of it is here */
+  bool too_long; /* the payload is above the limit and was dropped */
   size_t size;   /* of the payload as it came */
   struct buf topic, payload;
 };
@@ -48,7 +48,7 @@ struct broker {
   bool confirmed;      /* the broker took us */
   bool ended;
   struct err why;    /* it ended */
-  char *name;        /* of the host: a connection with TLS is known by it */
+  char *name;        /* of the host, which TLS verifies */
   char trouble[160]; /* the last error text of the library */
 };
 

@@ -14,8 +14,8 @@ static bool failure(const char *what, struct err *e) {
   return err_set(e, KIND_tls, "%s: %s", what, text);
 }
 
-/* libmosquitto announces the address that it connects to as the server's name (RFC 6066 section 3 has no
- * addresses there); the handshake has not started yet. */
+/* libmosquitto sends the address that it connects to as the server's name, where RFC 6066 section 3 allows no
+ * addresses. This runs before the handshake. */
 static void announce_name(const SSL *ssl, int where, int result) {
   (void)result;
   const char *name = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));

@@ -1,4 +1,4 @@
-/* TLS of a connection to a broker: who is believed, and by which name the broker is known. */
+/* TLS of a connection to a broker: trusted certificates, and the name that is verified. */
 #ifndef FLEET_MQTT_TLS_H
 #define FLEET_MQTT_TLS_H
 

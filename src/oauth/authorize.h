@@ -1,6 +1,5 @@
 /* The addresses that a person opens to sign in, and to change or withdraw an application's permissions:
- * doc/protocol.md, sign-in; RFC 6749 section 4.1.1, RFC 7636.
- */
+ * doc/protocol.md, sign-in; RFC 6749 section 4.1.1, RFC 7636. */
 #ifndef FLEET_OAUTH_AUTHORIZE_H
 #define FLEET_OAUTH_AUTHORIZE_H
 

@@ -1,6 +1,5 @@
 /* A hint for routing: the region of an account, from its tokens. Claims are not verified, may be absent and
- * may change (doc/protocol.md#region-of-a-token).
- */
+ * may change (doc/protocol.md#region-of-a-token). */
 #ifndef FLEET_OAUTH_REGION_H
 #define FLEET_OAUTH_REGION_H
 

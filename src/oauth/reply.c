@@ -83,8 +83,8 @@ static bool is_definite(const char *word) {
   return strcmp(word, "login_required") == 0 || strcmp(word, "invalid_grant") == 0;
 }
 
-/* A status without such an error may come from a firewall: it is never KIND_auth, which asks for a sign-in.
- */
+/* A status without such an error may come from a firewall: it is never KIND_auth, which asks for a
+ * sign-in. */
 static enum kind kind_of_refusal(const struct reason *row, const struct verdict *v) {
   if (row && row->kind) return row->kind;
   return v->kind == KIND_auth ? KIND_invalid : v->kind;

@@ -1,6 +1,5 @@
 /* The answer of the token address: a pair, or an error and whether the code or refresh token that was sent is
- * still valid. Kinds and waits come from http/outcome.h; doc/protocol.md, token errors.
- */
+ * still valid. Kinds and waits come from http/outcome.h; doc/protocol.md, token errors. */
 #ifndef FLEET_OAUTH_REPLY_H
 #define FLEET_OAUTH_REPLY_H
 

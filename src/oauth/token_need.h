@@ -1,6 +1,5 @@
 /* Whether a call uses the token at hand, an exchange gets a new one, or an error explains why neither is
- * possible: doc/protocol.md, token kinds.
- */
+ * possible: doc/protocol.md, token kinds. */
 #ifndef FLEET_OAUTH_TOKEN_NEED_H
 #define FLEET_OAUTH_TOKEN_NEED_H
 

@@ -1,8 +1,7 @@
-/* One connection to a Redis server as a stream of bytes: connecting, TLS, what waits to be written.
+/* One connection to a Redis server as a stream of bytes: connecting, TLS, and bytes to write.
  *
- * The sockets are our own and hiredis only reads what came: hiredis 0.14 ends the process with SIGPIPE on a
- * dead connection, has no TLS and no limit for what a server may send. Nothing here waits, but for the
- * address of a name.
+ * hiredis only parses replies, and the sockets are our own: hiredis 0.14 ends the process with SIGPIPE on a
+ * dead connection, and has no TLS and no limit on replies. Only the look-up of a host name blocks.
  */
 #ifndef FLEET_REDIS_CHANNEL_H
 #define FLEET_REDIS_CHANNEL_H
@@ -38,7 +37,7 @@ bool channel_open(struct channel *c, const struct address *a, struct err *e);
 void channel_close(struct channel *c);
 bool channel_forked(const struct channel *c);
 
-/* Goes on with connecting, and writes what it can. */
+/* Continues to connect, and writes without blocking. */
 bool channel_flush(struct channel *c, struct err *e);
 /* Reads at most `size` bytes: *got is 0 where none are there now. */
 bool channel_read(struct channel *c, unsigned char *data, size_t size, size_t *got, struct err *e);

@@ -132,9 +132,9 @@ static int l_step(lua_State *L) {
   return 1;
 }
 
-/* A reply that is being turned into Lua values. That may run a finaliser of the host's, which may close the
- * connection, or wait for an answer and take replies itself: then it gets this one, for they are matched by
- * their order, and the interrupted call takes the next. */
+/* A reply that is being converted to Lua values. The conversion may run a finaliser of the host, which may
+ * close the connection or take replies itself. Replies are matched by their order: the finaliser then gets
+ * this reply, and the interrupted call takes the next one. */
 struct taken {
   redisReply *reply;
 };
@@ -145,8 +145,8 @@ static void release_taken(void *object) {
 
 static const struct box_type taken_type = {"fleet.redis.reply", release_taken, NULL, NULL};
 
-/* Pushes the box of the next reply; NULL where there is none. made: by this call,
- * which gives it back alone. */
+/* Pushes the box of the next reply; NULL where there is none. made: by this call, which gives it back
+ * alone. */
 static struct taken *push_next(lua_State *L, struct connection *c, bool *made, struct err *e) {
   struct taken *t = c->current ? NULL : box_new(L, &taken_type, sizeof *t, 0);
   *made = t && box_is_open(L, 1) && !c->current;

@@ -28,8 +28,8 @@ void connection_turn_away(struct visitor *v) {
 
 static const double PATIENCE = 1; /* seconds, see connection_due */
 
-/* When all places are taken, silent connections are closed after a second: idle ones, and those
- * that never send a request, do not keep others out. */
+/* When the maximum of connections is reached, one that sends nothing is closed after a second: idle clients
+ * must not keep others out. */
 double connection_due(const struct daemon *d, const struct visitor *v) {
   if (v->due <= 0 || d->count < d->limits.max_connections || d->limits.arrival <= PATIENCE) return v->due;
   return v->due - d->limits.arrival + PATIENCE;

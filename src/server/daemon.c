@@ -45,8 +45,8 @@ static int framings(const struct exchange *x) {
   return count;
 }
 
-/* Two lengths of one body, or a coding that we do not undo: a server in front of us may have read the request
- * in another way (RFC 9112 sections 6.1 and 6.3). */
+/* A body with two lengths or an unknown transfer coding is refused: a proxy before this server may have read
+ * another length (RFC 9112 sections 6.1 and 6.3). */
 static bool badly_framed(const struct exchange *x, const char *version) {
   const char *coding = header(x, MHD_HTTP_HEADER_TRANSFER_ENCODING);
   return framings(x) > 1 ||
@@ -112,8 +112,8 @@ static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connecti
   return expect_body(x, announced(x));
 }
 
-/* Between two pieces of a chunked body in one buffer are only lines of the framing; a buffer begins with such
- * a line or with a piece. */
+/* A buffer of a chunked body holds pieces of data, with lines of the framing between them. It begins with a
+ * line or a piece. */
 static bool has_bare_line_feed(struct exchange *x, const char *data, size_t size) {
   if (!x->body_from) return false;
   const char *at = x->body_end && data > x->body_end ? x->body_end : x->body_from;
@@ -123,8 +123,8 @@ static bool has_bare_line_feed(struct exchange *x, const char *data, size_t size
   return false;
 }
 
-/* A reply cannot be queued while a body is arriving: what is too much is thrown away, and far too much, or
- * far too slow, ends the connection. */
+/* A reply cannot be queued while a body is arriving. The rest of a body that is too long is discarded; if it
+ * is far too long or far too slow, the connection is closed. */
 static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *size) {
   size_t limit = x->daemon->limits.max_body, room = limit - x->body.size;
   if (x->too_large) room = 4 * limit + 1024 > x->allowed ? 4 * limit + 1024 - x->allowed : 0;
@@ -148,8 +148,8 @@ static enum MHD_Result hand_over(struct exchange *x) {
   return queue(x);
 }
 
-/* A server that does not listen any more wants no further request on a connection either; and a body that is
- * refused by its head is not read. */
+/* The connection ends after this reply when the server has stopped listening, or when the body was refused by
+ * its head and is not read. */
 static enum MHD_Result reply(struct exchange *x) {
   if (x->drop || !x->response) return MHD_NO;
   if (x->daemon->quiet || x->head) MHD_add_response_header(x->response, MHD_HTTP_HEADER_CONNECTION, "close");
@@ -237,7 +237,7 @@ bool daemon_open(struct daemon *d, const struct tls *t, struct err *e) {
 
 /* ---- running ---- */
 
-enum { TURNS = 4 /* of the library in one run: what is left after them waits for the timer */ };
+enum { TURNS = 4 /* calls of the library in one run; the rest waits for the timer */ };
 
 void daemon_run(struct daemon *d) {
   MHD_UNSIGNED_LONG_LONG milliseconds;
@@ -306,8 +306,8 @@ static void wake_all(struct daemon *d) {
   for (int round = 0; round < 2; round++) MHD_run(d->mhd);
 }
 
-/* After a fork everything behind the library's descriptors belongs to the parent: nothing may be written,
- * shut down or taken out of the shared epoll instances. The library's memory is given up with the child. */
+/* After a fork the library's sockets belong to the parent: the child must not write to them, shut them down,
+ * or remove them from the shared epoll instances. The library's memory is freed when the child ends. */
 static void abandon(struct daemon *d) {
   close_fd(&d->listener.fd);
   for (struct visitor *v = d->visitors; v; v = v->after) {

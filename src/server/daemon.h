@@ -71,9 +71,9 @@ void daemon_run(struct daemon *d);              /* never waits */
 struct exchange *daemon_take(struct daemon *d); /* a request, each once; the caller holds it. NULL: none */
 void daemon_wake(struct daemon *d);             /* makes the descriptor readable */
 bool daemon_forked(const struct daemon *d);
-void daemon_close(struct daemon *d); /* answers what is open with 503; idempotent */
+void daemon_close(struct daemon *d); /* answers open requests with 503; idempotent */
 
-/* Stops listening; what has been accepted goes on, each connection to the end of its request. */
+/* Stops listening. Accepted connections continue until their request has ended. */
 void daemon_quiet(struct daemon *d);
 /* A second daemon listens at the same place: share before it is opened, hand over when it is open. */
 bool daemon_share(const struct daemon *from, struct listener *to, struct err *e);

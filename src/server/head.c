@@ -1,10 +1,11 @@
-/* The bytes of a request's head.
+/* Checks the bytes of a request's head.
  *
- * The library reads a head leniently: it ends texts at a NUL, lets a line end with LF alone, a name with a
- * blank, a value go on in the next line. A server in front of us may read such a head in another way, so that
- * one request becomes two (RFC 9112 sections 2.2, 5.1 and 5.2). The texts lie in the library's buffer as they
- * came, each followed by its delimiter, which is overwritten with NUL: between them is nothing else. Newer
- * libraries move them, and read strictly when they are asked to. */
+ * The library is lenient: it ends texts at a NUL, and accepts a line that ends with LF alone, a name that
+ * ends with a blank, and a value that continues on the next line. A proxy before this server may read such a
+ * head as two requests (RFC 9112 sections 2.2, 5.1 and 5.2).
+ *
+ * The library's buffer holds the texts as they came, each followed by its delimiter, which it overwrote with
+ * NUL. Newer libraries move the texts, and have an option for strict reading. */
 #include "server/internal.h"
 
 #include <string.h>

@@ -1,8 +1,11 @@
-/* What the files of the server share: one connection and one request with its reply.
+/* Structs that the files of the server share: a connection, and a request with its reply.
  *
- * sockets_epoll.c or sockets_poll.c wait for the sockets, connection.c knows how long a client may take,
- * exchange.c what a request says and how it is answered, deadline.c ends what took too long, daemon.c has the
- * library's callbacks. All of it runs inside daemon_run or is called to answer; nothing here waits.
+ * - sockets_epoll.c or sockets_poll.c wait for the sockets.
+ * - connection.c sets the time limits of a client; deadline.c ends what took too long.
+ * - exchange.c reads a request and writes its reply.
+ * - daemon.c has the library's callbacks.
+ *
+ * All run inside daemon_run or when an answer is given, and never wait.
  */
 #ifndef FLEET_SERVER_INTERNAL_H
 #define FLEET_SERVER_INTERNAL_H
@@ -36,8 +39,8 @@ struct exchange {
   size_t allowed;   /* bytes of it that may leave by now; of a body too large, bytes thrown away */
 };
 
-/* One connection. The library's own time-out starts anew with every byte, so a client that sends its headers
- * byte by byte would stay for ever: here it has one deadline for all of them. */
+/* One connection, with one deadline for all headers. The library's timeout restarts with every byte, so that
+ * a client which sends them byte by byte could stay for ever. */
 struct visitor {
   struct MHD_Connection *connection;
   struct visitor *before, *after;
@@ -47,7 +50,7 @@ struct visitor {
 /* ---- sockets_epoll.c, sockets_poll.c ---- */
 
 extern const unsigned sockets_flags;   /* of the library: how it waits for its sockets */
-extern const bool sockets_write_late;  /* what is answered in a run is written in the next one */
+extern const bool sockets_write_late;  /* replies of a run are written in the next one */
 void sockets_run(struct daemon *d);    /* the library does what can be done without waiting */
 bool sockets_join(struct daemon *d);   /* once it has started: the poller waits for its sockets, too */
 void sockets_follow(struct daemon *d); /* after runs: they may be others */

@@ -14,10 +14,10 @@ static const luaL_Reg request_metamethods[] = {{"__index", l_request_index}, {NU
 const struct box_type server_request_type = {"fleet.server.request", release_request, NULL,
                                              request_metamethods};
 
-/* ---- what it says ---- */
+/* ---- its head and body ---- */
 
-/* The table of headers is on top of the stack. A name that came twice has both values, RFC 9110 section 5.3.
- */
+/* The table of headers is on top of the stack. A name that came twice has both values, RFC 9110 section
+ * 5.3. */
 static void set_header(lua_State *L, const char *name, const char *value) {
   if (lua_getfield(L, -1, name) == LUA_TNIL)
     lua_pushstring(L, value);
@@ -100,9 +100,9 @@ void server_run(struct server *s) {
   if (s->daemon.first) daemon_wake(&s->daemon);
 }
 
-/* After an answer the library has to run once, or nothing moves: the descriptor does not become ready by it.
- * The first answer after a step leaves at once; those that follow wait for the next step, which sends them
- * together: each run costs system calls, and so does each wake. */
+/* The library must run after an answer, because the answer makes no descriptor ready. The first answer after
+ * a step is sent at once. Later ones wait for the next step, which sends them together: each run costs system
+ * calls. */
 static void send_answer(struct server *s) {
   bool first = !s->answered;
   s->answered = true;
@@ -180,8 +180,8 @@ static struct MHD_Response *make_response(struct exchange *x, struct bytes body,
   return MHD_create_response_from_buffer(body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
 }
 
-/* request:respond(status, headers, body, { delay =, piece =, every =, cut = }) -> true | nil, err, "closed"
- */
+/* request:respond(status, headers, body, { delay =, piece =, every =, cut = }) -> true | nil, err,
+ * "closed" */
 static int l_respond(lua_State *L) {
   struct request *r = check_open_request(L);
   lua_Integer status = luaL_checkinteger(L, 2);

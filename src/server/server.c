@@ -3,7 +3,7 @@
 #include <microhttpd.h>
 #include <string.h>
 
-enum { ROUNDS = 8 /* of requests per step: what is left waits for the next one */ };
+enum { ROUNDS = 8 /* of requests in one step; the rest waits for the next step */ };
 
 /* ---- boxes ---- */
 

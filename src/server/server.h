@@ -1,7 +1,7 @@
-/* The two boxes of fleet.server as its files see them: the server, and a request that waits for its answer.
+/* The two userdata of fleet.server: the server, and a request that waits for its answer.
  *
- * A request outlives the server's step() that handed it out: a later answer must make the library run
- * once, which is why a request holds its server.
+ * A request may be answered after the step() that returned it. The library must run then, so that a request
+ * holds its server.
  */
 #ifndef FLEET_SERVER_SERVER_H
 #define FLEET_SERVER_SERVER_H

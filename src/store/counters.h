@@ -1,7 +1,7 @@
-/* Counters that many processes add to, kept under one key as text: a line "name total" for each.
+/* Counters of many processes, kept under one key as text: a line "name total" for each.
  *
- * The sum is made while the record is locked, so that no addition is lost and no two processes get the same
- * total. Only whole numbers are counted: sums of them are exact.
+ * Additions happen while the record is locked, so that none is lost and no two processes get the same total.
+ * Amounts are whole numbers, whose sums are exact.
  */
 #ifndef FLEET_STORE_COUNTERS_H
 #define FLEET_STORE_COUNTERS_H

@@ -1,6 +1,6 @@
-/* A lock on a file that is never renamed, with a checked number in it. Ends with its process at the latest.
+/* A lock on a file that is never renamed, with a checked number in the file. It ends with its process.
  *
- * flock, not fcntl: it excludes two states of one process too, and is not released when other code closes
+ * It uses flock, not fcntl: flock also excludes two states of one process, and stays when other code closes
  * the file. A lock that was opened before a fork belongs to the parent: the child only closes it. Nothing
  * here waits.
  */

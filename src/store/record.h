@@ -6,8 +6,8 @@
  *   <key>
  *   <value, any bytes, to the end of the file>
  *
- * Version 1 had no last number in its line of numbers; it is read as durable. Numbers have ranges, so that a
- * damaged one is found and never counted on from.
+ * Records of version 1 lack the last number and are durable. Numbers have ranges, so that a damaged one is
+ * found and no new generation is based on it.
  */
 #ifndef FLEET_STORE_RECORD_H
 #define FLEET_STORE_RECORD_H

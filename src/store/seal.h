@@ -15,8 +15,8 @@ struct seal_key {
   unsigned char id[SEAL_ID_SIZE];
 };
 
-/* 64 hex digits or 43 characters of base64url; or "@" and the name of a file with such text that only the
- * owner can read. insecure_mode: others may read it, too. */
+/* text: 64 hex digits or 43 characters of base64url; or "@" and the name of a file with such text, which only
+ * the owner may read. insecure_mode: other users may read it too. */
 bool seal_key_read(struct seal_key *k, struct crypto *c, struct bytes text, bool insecure_mode,
                    struct err *e);
 

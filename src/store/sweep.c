@@ -26,8 +26,8 @@ void store_forget_lock_of(struct store *s) {
 /* More of a record than its numbers and its key takes. */
 enum { HEAD = 1024 };
 
-/* What ended longer ago was more probably written while this machine's clock was right, and it is wrong now.
- */
+/* What ended longer ago was more probably written while this machine's clock was right, and it is wrong
+ * now. */
 static const uint64_t long_ago = UINT64_C(366) * 86400 * 1000;
 
 static bool has_ended(const struct record *r, uint64_t wall) {

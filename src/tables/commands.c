@@ -1,12 +1,12 @@
 /* The vehicle commands: doc/protocol.md#commands.
  *
- * Where the published proxy and the published page differ, the page and the meaning of the value decide:
+ * If the published proxy and the published page differ, the page and the meaning of the value count:
  * - set_cop_temp: its enum starts with Unspecified, so Low is 1 in the message and 0 in the body.
  * - remote_seat_cooler_request counts levels from 1 = off, remote_seat_heater_request from 0 = off.
  * - remote_steering_wheel_heat_level_request knows 0, 1 and 3.
  * - actuate_trunk takes a word only: the proxy opens the rear trunk for anything that is not text.
- * - set_temps wants both temperatures, because a missing one is taken for 0.
- * Commands whose message is not among the published ones have none here: they go as plain REST calls.
+ * - set_temps wants both temperatures, because a missing one is taken for 0. Commands without a published
+ *   message have none here: they are plain REST calls.
  */
 #include "tables/rows.h"
 

@@ -1,8 +1,8 @@
-/* The faults of the signing protocol (doc/protocol.md#protocol-faults) and what each says about the command.
+/* The faults of the signing protocol and their meaning for the command: doc/protocol.md#protocol-faults.
  *
- * A row with resync is refused only when authenticated session info for this very message came with it and
- * proves that no copy of the message was taken; then the command is signed again once. Without that proof, as
- * for a number that has no row, the outcome is unknown.
+ * With resync, the outcome is refused only if authenticated session info for this message proves that the
+ * vehicle took no copy of it. The command is then signed again, once. Without that proof, and for an unknown
+ * number, the outcome is unknown.
  */
 #include "tables/rows.h"
 

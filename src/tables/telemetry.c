@@ -1,7 +1,7 @@
-/* The fields that a vehicle can stream, from the published list of available data: name, the first firmware
- * that knows it (NULL: not published), whether it takes a minimum_delta, its number on the wire, how its
- * values are read, the prefix of its enum's names, its unit (NULL: none), and where vehicle_data has it
- * (NULL: nowhere). */
+/* The fields that a vehicle can stream, from the published list of available data. The columns are: name,
+ * first firmware (NULL: not published), whether it accepts a minimum_delta, its number on the wire, the type
+ * of its values, the prefix of its enum's names, its unit (NULL: none), and its place in vehicle_data (NULL:
+ * none). */
 #include "tables/rows.h"
 
 const struct telemetry_field telemetry_fields[] = {

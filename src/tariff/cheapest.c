@@ -64,8 +64,7 @@ static int by_start(const void *left, const void *right) {
 }
 
 /* The cost of a sliding stretch is piecewise linear. It is least where the stretch begins or ends with a
- * segment.
- */
+ * segment. */
 static bool fill_search(struct search *search, int64_t wanted) {
   size_t n = search->count;
   search->sums = malloc(n * sizeof *search->sums);

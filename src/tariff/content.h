@@ -18,8 +18,8 @@ enum { ALLOW_CURRENCY = 1, ALLOW_UNKNOWN = 2 };
  * The older form tariff_content is reported as one problem and not read. */
 struct node *tariff_from_content(struct tariff *t, const struct node *content, unsigned allowed,
                                  struct arena *a);
-/* tariff_content_v2 of a checked tariff, every member written out; seasons that are not in use are left out.
- */
+/* tariff_content_v2 of a checked tariff, every member written out; seasons that are not in use are left
+ * out. */
 struct node *tariff_content(const struct tariff *t, struct arena *a);
 /* Checks a filled tariff. problems: a list of findings of the reader. */
 struct node *tariff_report(struct tariff *t, const struct node *problems, unsigned allowed, struct arena *a);

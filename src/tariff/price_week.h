@@ -25,8 +25,7 @@ struct price_week {
 void free_week(struct price_week *week);
 
 /* Adds the price on each day whose bit is set. An end at or before the start is on the next day, as in a
- * tariff.
- */
+ * tariff. */
 bool add_row(struct price_week *week, unsigned days, int from, int to, double price, struct bytes label);
 
 /* Minutes of each price of a list; 0: the list covers neither a day nor a week. step NAN: none given. */

@@ -109,8 +109,8 @@ bool tariff_week(const struct tariff *t, enum tariff_side side, size_t i,
                  struct tariff_week *out); /* by first day */
 void tariff_label(const struct tariff *t, uint32_t id, struct bytes *name, double price[TARIFF_CHARGES]);
 
-/* tariff_content_v2 with every member written out, sorted by name; seasons that are not in use are left out.
- */
+/* tariff_content_v2 with every member written out, sorted by name; seasons that are not in use are left
+ * out. */
 void tariff_encode(const struct tariff *t, struct buf *out);
 /* Whether both mean the same, with periods in any order. False also when memory is out. */
 bool tariff_equal(const struct tariff *a, const struct tariff *b);

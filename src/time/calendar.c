@@ -16,8 +16,8 @@ static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-/* Years are counted from March, so that the leap day is the last of its year and a month's first day is a
- * linear function of its number; 400 years, 146097 days, are the calendar's full turn. 719468 days lie before
+/* Years begin in March: the leap day is the last day of its year, and the first day of a month is a linear
+ * function of its number. The calendar repeats after 400 years or 146097 days. 719468 days are before
  * 1970. */
 int64_t civil_days(int year, int month, int day) {
   int64_t y = month <= 2 ? year - 1 : year;

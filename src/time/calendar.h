@@ -1,9 +1,8 @@
-/* Calendar dates, clock times and RFC 3339 text, in the proleptic Gregorian calendar; seconds count from 1970
- * in UTC.
+/* Calendar dates, clock times and RFC 3339 text, in the proleptic Gregorian calendar. Seconds count from 1970
+ * in UTC, and years are 0 to 9999, the range of RFC 3339.
  *
- * The C library's own functions read TZ and the locale, share static memory or are not everywhere; these are
- * a page of integer arithmetic that depends on nothing. Years 0 to 9999, the range of RFC 3339, are all that
- * is ever meant.
+ * Functions of the C library read TZ and the locale, share static memory or are missing on some systems.
+ * These need integer arithmetic only.
  */
 #ifndef FLEET_BASE_CIVIL_H
 #define FLEET_BASE_CIVIL_H

@@ -265,8 +265,7 @@ static bool name_valid(const char *name) {
   return !slash && strlen(name) < 128;
 }
 
-/* Whether the folder of the name's first word is missing, though zones have such a folder: some systems have
- * packages for each part of the world. */
+/* Whether the folder of a zone such as Europe is missing: some systems have a package for each continent. */
 static bool part_missing(const char *directory, const char *name, int *part) {
   static const char *const parts[] = {"Africa",   "America",   "Antarctica", "Arctic", "Asia",
                                       "Atlantic", "Australia", "Europe",     "Indian", "Pacific"};
@@ -421,8 +420,8 @@ static enum zone_fold fold(struct zone_instants *out, enum zone_fold what, int64
   return what;
 }
 
-/* Every change near enough to matter is passed in order; before and after are the offsets on its two sides.
- */
+/* Every change near enough to matter is passed in order; before and after are the offsets on its two
+ * sides. */
 enum zone_fold zone_utc(const struct zone *z, const struct civil *civil, struct zone_instants *out) {
   int64_t local = civil_seconds(civil), at = local - OFFSET_LIMIT, change;
   int before = kind_at(z, at)->offset;

@@ -1,9 +1,9 @@
-/* Local time by the IANA time zone database: what the clock on the wall shows at an instant, and the reverse.
+/* Local time by the IANA time zone database: wall time of an instant, and the reverse.
  *
- * Hours of energy prices and days of energy history are local, and two days of the year have 23 and 25 hours.
- * The C library offers this only through TZ and tzset, which belong to the whole process; so the compiled
- * files (RFC 8536, version 2 and later, with the rule in their footer) are read here. Times lie in the range
- * of base/civil.h.
+ * Energy prices and energy history use local time, and two days of the year have 23 and 25 hours. The C
+ * library offers zones only through TZ and tzset, which change the whole process. Therefore the compiled zone
+ * files are read here: RFC 8536, version 2 and later, with the rule in their footer. Times have the range of
+ * calendar.h.
  */
 #ifndef FLEET_TARIFF_ZONE_H
 #define FLEET_TARIFF_ZONE_H
@@ -39,8 +39,8 @@ struct zone_instants {
       utc[2]; /* [0] by the offset before the change, [1] by the one after it; both the same for ZONE_ONCE */
   int64_t change; /* the instant of the change, for the other two */
 };
-/* Repeated: [0] is the first passage. Skipped 02:30: [0] is what the clock then shows as 03:30, [1] as 01:30.
- */
+/* Repeated: [0] is the first passage. Skipped 02:30: [0] is what the clock then shows as 03:30, [1] as
+ * 01:30. */
 enum zone_fold zone_utc(const struct zone *z, const struct civil *local, struct zone_instants *out);
 /* The first instant of a local day; a day that was skipped as a whole begins when the next one does. */
 int64_t zone_day(const struct zone *z, int64_t days);

@@ -316,7 +316,7 @@ function M.reopen()
   asleep, entered = false, false
   M.generation = M.generation + 1
   open()
-  exported = exported and engine:take_number(parents) -- a host goes on waiting on the descriptor that it knows
+  exported = exported and engine:take_fd(parents) -- a host waits on the descriptor number that it knows
 end
 
 return M

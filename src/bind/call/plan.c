@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* A method's arguments, from first on the stack up to behind, become a request. */
+/* core.plan makes a request of a method's arguments, which are on the stack from first to before behind. */
 
-/* The placeholders of the path, apart from those that the handle implies, are the first arguments. */
+/* The first arguments are the placeholders of the path, without those that the handle implies. */
 static int take_path(lua_State *L, struct arguments *a, int first, int behind) {
   struct node *path = node_new(a->arena, NODE_OBJECT);
   const char *at = a->row->path;
@@ -45,7 +45,8 @@ static bool is_whole(lua_State *L, const struct param *q, int index) {
   return q->type == TYPE_VINS || q->type == TYPE_STRINGS ? list : q->type == TYPE_TARIFF;
 }
 
-/* The table of parameters, which is made where a WHOLE one is given alone; 0: none. */
+/* The index of the table of parameters; 0: none. A WHOLE parameter that is given alone is put into a new
+ * table. */
 static int table_of_params(lua_State *L, const struct arguments *a, int index, int behind) {
   const struct param *whole = whole_param(a->row);
   if (!whole || index >= behind || lua_isnil(L, index) || !is_whole(L, whole, index))
@@ -56,14 +57,14 @@ static int table_of_params(lua_State *L, const struct arguments *a, int index, i
   return lua_gettop(L);
 }
 
-/* Whether the row has no parameters and the caller gave nil or an empty table for them, followed by options.
- */
+/* Whether the row has no parameters and the caller gave nil or an empty table for them, followed by
+ * options. */
 static bool is_empty_params(lua_State *L, const struct arguments *a, int index, int behind) {
   if (index + 1 >= behind || !lua_istable(L, index + 1)) return false;
   return lua_isnil(L, index) || (lua_istable(L, index) && !arguments_value(L, index, a)->first);
 }
 
-/* ---- what the request keeps ---- */
+/* ---- target, body and kept parameters ---- */
 
 /* Pushes the table or object that the caller gave under this name; false: it gave another type. */
 static bool push_given_object(lua_State *L, int given, const char *name) {
@@ -84,8 +85,8 @@ static void push_params(lua_State *L, const struct node *checked, int given) {
   }
 }
 
-/* A command that may be signed is written later, as a body or as a message of a session. Until then its
- * checked arguments are kept. */
+/* A command that may be signed is written later, as a body or as a signed message. The request keeps its
+ * checked arguments until then. */
 static void defer_writing(lua_State *L, struct request *request, int box, int params) {
   struct arguments *a = &request->arguments;
   struct node *checked = take_params(a);
@@ -98,7 +99,7 @@ static void defer_writing(lua_State *L, struct request *request, int box, int pa
   lua_setiuservalue(L, box, REQUEST_PARAMS);
 }
 
-/* A call with one form is written at once, which checks it. */
+/* Other calls are written now. Writing a value checks it. */
 static void write_now(lua_State *L, struct request *request, int box, int params) {
   request->query_follows =
       write_content(&request->arguments, &request->target, &request->body, &request->has_body);
@@ -108,7 +109,8 @@ static void write_now(lua_State *L, struct request *request, int box, int params
   lua_setiuservalue(L, box, REQUEST_PARAMS);
 }
 
-/* core.plan(row, handle, ...) -> request; mistakes of the caller raise */
+/* core.plan(row, handle, ...) -> request; mistakes of the caller raise. The order of the steps is the public
+ * order of errors: a caller with two mistakes gets the one of the earlier step. */
 static int l_plan(lua_State *L) {
   enum { ROW = 1, HANDLE = 2, FIRST = 3 };
   const struct row *row = row_at(L, ROW);
@@ -116,6 +118,8 @@ static int l_plan(lua_State *L) {
   int behind = lua_gettop(L) + 1, box = behind;
   struct request *request = request_new(L, row);
   struct arguments *a = request_arguments(L, request);
+
+  /* 1. The handle. */
   if (!kind || strcmp(kind, row->handle) != 0) {
     mistake(a, "call it with a colon, on a %s", row->handle);
     arguments_check(L, a);
@@ -123,10 +127,12 @@ static int l_plan(lua_State *L) {
   handle_push_id(L, HANDLE);
   if (!lua_isnil(L, -1)) a->id = check_bytes(L, -1);
 
+  /* 2. The path. That of a command is checked when it is written. */
   int next = take_path(L, a, FIRST, behind);
   if (!row->message) write_path(a, &request->target);
   arguments_check(L, a);
 
+  /* 3. The types and the number of the other arguments. */
   int params = 0;
   if (takes_params(row))
     params = table_of_params(L, a, next++, behind);
@@ -136,6 +142,8 @@ static int l_plan(lua_State *L) {
   for (; next < behind; next++)
     if (!lua_isnil(L, next)) mistake(a, "too many arguments");
   arguments_check(L, a);
+
+  /* 4. Names of parameters, then options. */
   if (params) arguments_params(L, params, a);
   if (options) arguments_options(L, options, a);
   check_params(a);
@@ -143,6 +151,7 @@ static int l_plan(lua_State *L) {
   arguments_check(L, a);
   a->force = request->options.force;
 
+  /* 5. Values of parameters. */
   if (row->message)
     defer_writing(L, request, box, params);
   else
@@ -151,7 +160,7 @@ static int l_plan(lua_State *L) {
   return 1;
 }
 
-/* core.row_options(row) -> the names of the options that say something for its calls */
+/* core.row_options(row) -> the names of the options that have an effect on its calls */
 static int l_row_options(lua_State *L) {
   const struct row *row = row_at(L, 1);
   lua_newtable(L);
@@ -163,8 +172,8 @@ static int l_row_options(lua_State *L) {
   return 1;
 }
 
-/* core.check_id(what, value) -> the id as a string; raises for what cannot be one (an id becomes part of an
- * address) */
+/* core.check_id(what, value) -> the id as a string; raises for an invalid one, because it becomes part of an
+ * address */
 static int l_check_id(lua_State *L) {
   static const char *const kinds[] = {"vehicle", "energy_site", NULL};
   bool vehicle = luaL_checkoption(L, 1, NULL, kinds) == 0;
@@ -184,7 +193,7 @@ static int l_check_id(lua_State *L) {
   return 1;
 }
 
-/* core.days(value) -> the mask of days of the week, Sunday = 1; raises for what names none */
+/* core.days(value) -> the mask of days of the week, Sunday = 1; raises for an invalid value */
 static int l_days(lua_State *L) {
   static const struct param days = {.name = "days_of_week", .type = TYPE_DAYS};
   static const struct row row = {.method = "days"};

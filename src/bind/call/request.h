@@ -12,7 +12,7 @@
 
 struct request {
   const struct row *row;
-  const char *label;  /* what failures call it when it carries another row's command, or NULL */
+  const char *label;  /* its name in failures if it carries another row's command, else NULL */
   struct buf target;  /* path and query below the base address */
   struct buf body;    /* JSON, or empty */
   size_t planned;     /* size of target before request:query, 0: not called yet */

@@ -7,8 +7,8 @@
 
 /* One per Lua state. NULL, with e filled, where the system refuses an algorithm. */
 struct crypto *state_crypto(lua_State *L, struct err *e);
-/* A random number of 11 to 15 digits: beyond Unix seconds, which other clients use as ids, and short enough
- * to stay a number in JSON. Raises where the system has no random bytes. */
+/* A random number of 11 to 15 digits. It is larger than Unix seconds, which other clients use as ids, and
+ * short enough for a JSON number. Raises when the system has no random bytes. */
 uint64_t fresh_id(lua_State *L);
 
 #endif

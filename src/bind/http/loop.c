@@ -1,7 +1,8 @@
-/* The event loop as Lua sees it: waiting and stepping, results that wait for their owner, sleeping promises,
- * watched descriptors, and requests on their way out. Its methods are listed at the end.
+/* fleet.loop, the event loop: waits and steps, sleeping promises, watched descriptors and submitted requests.
+ * The list of its methods is at the end.
  *
- * A promise is a table of Lua's: `token` and `transfer` are set here for its request, `done` is read.
+ * A promise is a Lua table. This file sets its members `token` and `transfer` when it submits a request, and
+ * reads `done`.
  */
 #include "base/timers.h"
 #include "bind/call/reply.h"
@@ -25,14 +26,13 @@ struct untaken { /* results that their owner has not taken */
 
 struct loop {
   struct shared_http *shared;
-  struct poller_event
-      events[MOST_EVENTS]; /* what the last wait found: libcurl's are handled, the others handed out */
+  struct poller_event events[MOST_EVENTS]; /* of the last wait, without libcurl's: loop:ready returns them */
   int count, next;
   struct timers sleepers;
   struct untaken untaken;
   lua_Integer last_token;
-  double own_timeout, last_timeout; /* what loop:timeout was last given and returned; negative: none */
-  bool stepped;                     /* by loop:wait, since when nothing was looked at */
+  double own_timeout, last_timeout; /* the last argument and result of loop:timeout; negative: none */
+  bool stepped;                     /* loop:wait has taken events: the next step need not */
   bool exported;                    /* a host waits on the descriptor: its timer must be armed */
   bool interrupts;                  /* host_interrupts */
 };
@@ -57,10 +57,10 @@ static struct loop *check_loop(lua_State *L) {
 
 /* ---- results that their owner has not taken ----
  *
- * A coroutine outside of tasks waits in its host for the descriptor.
- * When a tick of another coroutine has read its reply, nothing is left to read. Until its owner takes the
- * result, the descriptor becomes ready again, at once and then after pauses that double, and no more after
- * about two seconds, because a host may have dropped the coroutine. */
+ * A coroutine outside of tasks waits in its host until the descriptor is ready. If a tick of another
+ * coroutine reads its reply, the descriptor has nothing left to read. Therefore the descriptor becomes ready
+ * again until the owner takes the result: at once, then after pauses that double. After about two seconds it
+ * stops, because the host may have dropped the coroutine. */
 
 static const double shortest = 0.001, longest = 1;
 
@@ -93,9 +93,8 @@ static void untaken_tick(struct untaken *u) {
 
 /* ---- hosts that preempt Lua code ----
  *
- * HAProxy interrupts a coroutine at any instruction, after a configured count, and runs another coroutine on
- * the same tables. The loop's Lua code is not written for that: it is consistent only at its own waits.
- * HAProxy preempts by a count hook. */
+ * HAProxy uses a count hook to interrupt a coroutine after a configured number of instructions, and runs
+ * another coroutine on the same tables. The loop's Lua code is consistent only where it waits. */
 
 enum { FEWEST_INSTRUCTIONS = 100000000 };
 
@@ -155,17 +154,16 @@ static double earlier(double a, double b) {
   return b < 0 || a < b ? a : b;
 }
 
-/* Until something is ready, a timer of libcurl is due, or so many real seconds have passed; negative: no
- * limit. A new request starts with a timer of libcurl's: http_run serves it before it waits, so that it is no
- * reason for a tick in Lua. */
+/* Waits until a descriptor is ready, a timer of libcurl is due, or so many real seconds have passed
+ * (negative: no limit). libcurl starts a new request with a timer: http_run serves it before it waits. */
 static void wait_for(struct loop *l, double seconds) {
   if (l->next < l->count) return;
   take_events(l, seconds);
   l->stepped = true;
 }
 
-/* loop:wait(seconds or nil). What loop:timeout returned holds for the next wait or tick, and no
- * longer: the same seconds are a limit later. */
+/* loop:wait(seconds or nil). Seconds that loop:timeout has just returned may be libcurl's timer, which
+ * http_run serves by itself: then the caller's own limit counts. */
 static int l_wait(lua_State *L) {
   struct loop *l = check_loop(L);
   double seconds = luaL_optnumber(L, 2, -1);
@@ -177,11 +175,11 @@ static int l_wait(lua_State *L) {
 
 static void push_none(lua_State *L) {
   lua_settop(L, 1);
-  lua_settop(L, 3);
+  lua_settop(L, 3); /* two nils */
 }
 
-/* The next finished request as its promise and its reply, or two nils. The box comes first: where there is no
- * memory for it the request stays to be taken. */
+/* Pushes promise and reply of the next finished request, or two nils. The box is made first: if memory is
+ * out, the request can still be taken later. */
 static void push_finished(lua_State *L, struct loop *l) {
   if (!http_finished(l->shared->http)) return push_none(L);
   lua_settop(L, 1);
@@ -192,7 +190,7 @@ static void push_finished(lua_State *L, struct loop *l) {
   lua_Integer token = (lua_Integer)(intptr_t)transfer_user(t);
   lua_rawgeti(L, 2, token);
   lua_pushnil(L);
-  lua_rawseti(L, 2, token); /* a key that is there: takes no memory */
+  lua_rawseti(L, 2, token); /* the key exists: this needs no memory */
   lua_replace(L, 2);
   reply->transfer = t;
   reply->response = transfer_response(t);
@@ -237,11 +235,11 @@ static int l_tick(lua_State *L) {
   return step(L, l);
 }
 
-/* loop:take_number(loop of the parent), in a forked child: see poller.h */
-static int l_take_number(lua_State *L) {
+/* loop:take_fd(loop of the parent), in a forked child: see poller.h */
+static int l_take_fd(lua_State *L) {
   struct loop *l = check_loop(L), *from = box_check(L, 2, &loop_type);
   luaL_argcheck(L, poller_forked(&from->shared->poller), 2, "it is not a parent's");
-  l->exported = poller_take_number(&l->shared->poller, &from->shared->poller);
+  l->exported = poller_take_fd(&l->shared->poller, &from->shared->poller);
   lua_pushboolean(L, l->exported);
   return 1;
 }
@@ -293,8 +291,8 @@ static int l_forked(lua_State *L) {
 
 /* ---- sleeping ----
  *
- * Promises that a time wakes. The heap knows them by a key; they are in a user value of the loop. Lua gives
- * the time: a simulator's may run faster. */
+ * Promises that are resolved at a time. The heap holds keys, and a user value of the loop has their promises.
+ * Lua gives the time, because simulated time may run faster. */
 
 /* loop:sleep(promise, at) */
 static int l_sleep(lua_State *L) {
@@ -316,8 +314,8 @@ static void pop(lua_State *L, struct loop *l, int table) {
   lua_rawseti(L, table, (lua_Integer)key);
 }
 
-/* The first that something else has not woken yet, its promise at the top; NULL and nothing pushed where all
- * have been. The others are forgotten. */
+/* Removes promises that are already resolved, and pushes the first other one. NULL: there is none, and
+ * nothing is pushed. */
 static const struct timer *push_first(lua_State *L, struct loop *l, int table) {
   const struct timer *first;
   while ((first = timers_first(&l->sleepers))) {
@@ -390,19 +388,18 @@ static int l_ready(lua_State *L) {
   return 2;
 }
 
-/* ---- requests on their way out ---- */
+/* ---- requests ---- */
 
 enum {
   MOST_HEADERS = 32,
   ONCE_IDLE_SECONDS = 10 /* a server may be about to end a connection that is idle for longer */
 };
 
-struct outgoing { /* what one submit needs; everything points into Lua strings or scratch buffers on the stack
-                   */
+struct outgoing { /* of one submit; all texts are Lua strings or scratch buffers on the stack */
   struct http_request r;
   const char *headers[MOST_HEADERS + 1];
   int count;
-  char url[512]; /* where it fits */
+  char url[512]; /* if it fits */
 };
 
 static void add_header(lua_State *L, struct outgoing *o, const char *line) {
@@ -432,7 +429,7 @@ static bool flag_field(lua_State *L, int index, const char *name) {
 
 /* ---- the settings of connections, read once for many requests ---- */
 
-struct settings { /* texts are in a table of its own, a user value */
+struct settings { /* a table in a user value holds the texts */
   double connect_timeout;
   size_t max_response;
   bool http2;
@@ -442,7 +439,7 @@ enum { SETTINGS_TABLE = 1 };
 
 static const struct box_type settings_type = {"fleet.settings", NULL, NULL, NULL};
 
-/* The caller's table may change while the texts are in use. */
+/* Copied, because the caller may change its table while the texts are in use. */
 static void push_texts(lua_State *L) {
   static const char *const names[] = {"ca_file", "unix_path", "proxy", "agent_line"};
   lua_createtable(L, 0, 4);
@@ -452,8 +449,8 @@ static void push_texts(lua_State *L) {
   }
 }
 
-/* core.settings{ connect_timeout =, max_response =, ca_file =, unix_path =, proxy =, http2 =, agent_line = }
- */
+/* core.settings{ connect_timeout =, max_response =, ca_file =, unix_path =, proxy =, http2 =, agent_line =
+ * } */
 static int l_settings(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
@@ -467,7 +464,7 @@ static int l_settings(lua_State *L) {
                        .proxy = text_field(L, 2, "proxy"),
                        .agent_line = text_field(L, 2, "agent_line")};
   struct settings *box = box_new(L, &settings_type, sizeof *box, 1);
-  *box = s; /* it holds nothing that could be let go, and is never open */
+  *box = s; /* never opened: it owns nothing to release */
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, SETTINGS_TABLE);
   return 1;
@@ -485,10 +482,10 @@ static const struct settings *take_settings(lua_State *L, int index, struct outg
   return s;
 }
 
-/* ---- requests ---- */
+/* ---- submitting ---- */
 
-/* Its promise's place in the table is made first: once the request is on its way nothing may fail. The names
- * are members that every promise has. */
+/* The entry of the promise is made first, because nothing may fail after http_submit. Every promise has the
+ * members token and transfer, so that setting them needs no memory. */
 static int submit(lua_State *L, struct outgoing *o) {
   struct loop *l = check_loop(L);
   struct err e;
@@ -514,7 +511,7 @@ static int submit(lua_State *L, struct outgoing *o) {
   return 1;
 }
 
-/* Addresses hold no secrets. */
+/* On the stack if it fits. The buffer is not wiped, because addresses hold no secrets. */
 static const char *address(lua_State *L, struct outgoing *o, const char *base, const struct buf *target) {
   size_t size = strlen(base);
   if (size + target->size >= sizeof o->url) return lua_pushfstring(L, "%s%s", base, buf_text(target));
@@ -530,7 +527,7 @@ static int l_submit(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   struct outgoing o = {0};
   const struct request *request = check_written(L, 3);
-  lua_settop(L, 7); /* what is left out is nil, not what is pushed below */
+  lua_settop(L, 7); /* an omitted argument is nil */
   o.r.method = request->row->verb;
   o.r.http2 = take_settings(L, 6, &o)->http2 && !request_is_write(request);
   if (request_is_write(request) && !request->options.idempotent) o.r.idle_limit = ONCE_IDLE_SECONDS;
@@ -577,7 +574,7 @@ static const luaL_Reg loop_methods[] = {{"wait", l_wait},
                                         {"tick", l_tick},
                                         {"ready", l_ready},
                                         {"fd", l_fd},
-                                        {"take_number", l_take_number},
+                                        {"take_fd", l_take_fd},
                                         {"timeout", l_timeout},
                                         {"watch", l_watch},
                                         {"unwatch", l_unwatch},

@@ -1,5 +1,5 @@
-/* What a loop and its replies hold together: at state close finalisers run in no useful order, so the poller
- * and the multi handle live until the loop and the last reply have let go of them. */
+/* The poller and the multi handle, which a loop and its replies share. Finalisers run in any order when a
+ * state is closed: the last of them frees both. */
 #ifndef FLEET_BIND_SHARED_HTTP_H
 #define FLEET_BIND_SHARED_HTTP_H
 

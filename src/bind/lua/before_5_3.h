@@ -1,7 +1,7 @@
 /* The interface of Lua 5.4 for 5.1, LuaJIT and 5.2 (versions.h).
  *
- * There every number is a double: lua_Integer is 64 bits here all the same, and an integer that a double
- * cannot hold is pushed as decimal text and taken as such.
+ * Numbers of these versions are doubles. lua_Integer has 64 bits here nevertheless: an integer that a double
+ * cannot hold is pushed and read as decimal text.
  */
 #ifndef FLEET_BIND_BEFORE_5_3_H
 #define FLEET_BIND_BEFORE_5_3_H

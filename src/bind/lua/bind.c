@@ -35,7 +35,7 @@ long live_objects(lua_State *L) {
   return (long)*live_counter(L);
 }
 
-/* Of any userdata: what it holds is looked at, which costs less than its metatable. */
+/* Of any userdata: reads its first member, which costs less than its metatable. */
 const struct box_type *box_type_at(lua_State *L, int index) {
   const struct box *box = lua_touserdata(L, index);
   if (!box || lua_type(L, index) != LUA_TUSERDATA || lua_rawlen(L, index) < sizeof *box) return NULL;

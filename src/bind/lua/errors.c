@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- what is returned ---- */
+/* ---- returned errors ---- */
 
 /* Where a failure was raised, its line comes first: a script that does not catch it shows nothing else. */
 static int l_err_tostring(lua_State *L) {
@@ -65,8 +65,8 @@ int push_failure(lua_State *L, const struct err *e) {
   return 3;
 }
 
-/* core.err{ kind =, message =, outcome =, reason =, status =, retry_after =, ... } -> err with those members
- */
+/* core.err{ kind =, message =, outcome =, reason =, status =, retry_after =, ... } -> err with those
+ * members */
 static int l_err(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_getfield(L, 1, "kind");
@@ -77,7 +77,7 @@ static int l_err(lua_State *L) {
   return 1;
 }
 
-/* ---- what is raised ---- */
+/* ---- raised errors ---- */
 
 static char library_key;
 

@@ -1,7 +1,7 @@
-/* How a binding says no: what the world refuses is returned, what the caller got wrong is raised.
+/* Errors of bindings: failures of the service are returned, mistakes of the caller are raised.
  *
- * A raise names the line of the caller's own code: the first Lua function on the stack that is no part of
- * this library, however many of the library's functions are between.
+ * A raised error has the line of the caller's code: of the first Lua function on the stack that does not
+ * belong to this library.
  */
 #ifndef FLEET_BIND_ERRORS_H
 #define FLEET_BIND_ERRORS_H

@@ -1,12 +1,12 @@
-/* For C hosts that carry the module inside their program: link the static library (pkg-config --static
- * fleet-lua5.4), and register the core before the first require "fleet". The Lua files are found by
- * package.path as ever.
+/* For C hosts that link the module into their program: use the static library (pkg-config --static
+ * fleet-lua5.4), and register the core before the first require "fleet". Lua finds the Lua files by
+ * package.path.
  *
  *   luaL_requiref(L, "fleet.core", luaopen_fleet_core, 0);
  *   lua_pop(L, 1);
  *
  * Lua 5.1 and LuaJIT have no luaL_requiref: put luaopen_fleet_core into package.preload["fleet.core"]. The
- * optional parts stay shared objects. A host's loop watches one descriptor: fleet.loop.fd(), events(),
+ * optional modules are shared objects. A host's loop watches one descriptor: fleet.loop.fd(), events(),
  * timeout() and step(); see the manual's page on hosts.
  */
 #ifndef FLEET_H

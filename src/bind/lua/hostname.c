@@ -8,13 +8,13 @@ static struct bytes text_at(lua_State *L, int index) {
   return lua_type(L, index) == LUA_TSTRING ? check_bytes(L, index) : none;
 }
 
-/* hostname.host_problem(text) -> what is wrong with the name of any host, a part of a sentence; or nil */
+/* hostname.host_problem(text) -> the mistake in the name of a host, as part of a sentence; or nil */
 static int l_host_problem(lua_State *L) {
   lua_pushstring(L, hostname_problem(text_at(L, 1)));
   return 1;
 }
 
-/* hostname.problem(text) -> what is wrong with a domain and the name that was meant, or nil; or nil */
+/* hostname.problem(text) -> the mistake in a domain and a suggestion or nil; or nil */
 static int l_problem(lua_State *L) {
   const char *problem = domain_problem(text_at(L, 1));
   if (!problem) return 0;

@@ -32,8 +32,8 @@ static void push_keys(lua_State *L, int table) {
   }
 }
 
-/* The list at index as an array, or, sorted, the names that a table has as keys; their texts live as long as
- * the table. Leaves two values. */
+/* The list at index as an array, or the sorted keys of a table. The texts are valid as long as the table.
+ * Leaves two values on the stack. */
 static const char **push_names(lua_State *L, int index, size_t *count) {
   luaL_checktype(L, index, LUA_TTABLE);
   bool is_list = luaL_len(L, index) > 0;

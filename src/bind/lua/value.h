@@ -1,5 +1,5 @@
-/* A Lua value as a tree of nodes for the core, and back. Only this file and the JSON reader walk Lua tables.
- */
+/* A Lua value as a tree of nodes for the core, and back. Only this file and the JSON reader walk Lua
+ * tables. */
 #ifndef FLEET_BIND_VALUES_H
 #define FLEET_BIND_VALUES_H
 
@@ -9,10 +9,10 @@
 /* An arena in a box, which stays on the stack: freed by box_close, or collected when Lua raises. */
 struct arena *push_arena(lua_State *L);
 
-/* The value at index as a tree, metamethods aside. Texts are views of Lua's strings: they are valid while the
- * value is on the stack and Lua code does not change it. Light userdata NULL is NODE_NIL; an empty table is
- * an object unless its metatable says __jsontype = "array"; functions, userdata and what lies more than
- * JSON_DEPTH levels deep are NODE_OTHER. Raises when memory or the arena's limit is reached. */
+/* The value at index as a tree, without metamethods. Texts are views of Lua's strings: they are valid while
+ * the value is on the stack and Lua code does not change it. Light userdata NULL is NODE_NIL. An empty table
+ * is an object unless its metatable has __jsontype = "array". Functions, other userdata and values below
+ * JSON_DEPTH levels are NODE_OTHER. Raises when memory is out or the arena's limit is reached. */
 struct node *value_at(lua_State *L, int index, struct arena *a);
 
 /* Pushes the value. NODE_NIL becomes light userdata NULL, an integer beyond 64 bits the text of its digits.

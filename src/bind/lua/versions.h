@@ -1,6 +1,5 @@
-/* One interface to every Lua from 5.1 to 5.5, and LuaJIT: that of 5.4. What an older one lacks, or does in
- * another way, is made up here and in versions.c, so that no other file asks which Lua it is compiled for.
- */
+/* The interface of Lua 5.4 for every Lua from 5.1 to 5.5 and for LuaJIT. This file and versions.c hide the
+ * differences, so that no other file depends on the version. */
 #ifndef FLEET_BIND_VERSIONS_H
 #define FLEET_BIND_VERSIONS_H
 
@@ -11,8 +10,8 @@
 
 #include "bind/lua/weak.h"
 
-/* Raises unless the Lua that runs is the one of the build; every opener calls it first, as luaL_checkversion.
- */
+/* Raises unless the Lua that runs is the one of the build; every opener calls it first, as
+ * luaL_checkversion. */
 void check_lua(lua_State *L);
 #undef luaL_checkversion
 #define luaL_checkversion check_lua

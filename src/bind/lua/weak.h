@@ -1,7 +1,6 @@
-/* The functions that some other Lua lacks. They are bound weakly, so that a build which the wrong Lua loads
- * lives long enough to say so in a sentence (check_lua), where it would end with the name of a symbol.
- * spec/contract/versions_spec loads every build by every Lua.
- */
+/* Functions that some versions of Lua lack. They are bound weakly: if the wrong Lua loads a build, check_lua
+ * can report it in a sentence. Otherwise the loader would stop with the name of a symbol.
+ * spec/contract/versions_spec loads every build by every Lua. */
 #ifndef FLEET_BIND_WEAK_H
 #define FLEET_BIND_WEAK_H
 

@@ -46,8 +46,7 @@ static int l_grant(lua_State *L) {
 
 /* core.grant_serves(grant, token, mono, wall) -> whether the stored token makes the exchange unnecessary.
  * grant: always (it never does), replaces (the token whose refresh token would be exchanged), rejected (an
- * access token)
- */
+ * access token) */
 static int l_grant_serves(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   const struct token *t = check_token(L, 2), *replaces = token_member(L, 1, "replaces");

@@ -60,7 +60,7 @@ static double system_clock(clockid_t id) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The vehicle's clock goes on while this machine sleeps, so ours has to count that time too. */
+/* The vehicle's clock runs while this machine sleeps: the clock here must count that time too. */
 #ifdef CLOCK_BOOTTIME
 #define SESSION_CLOCK CLOCK_BOOTTIME
 #else

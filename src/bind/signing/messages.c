@@ -36,7 +36,7 @@ static int l_decode_command(lua_State *L) {
   return 3;
 }
 
-/* core.command_action(domain, payload) -> name of the member that says what is to be done, or nil where the
+/* core.command_action(domain, payload) -> name of the member that holds the action, or nil where the
  * payload has none that is known */
 static int l_command_action(lua_State *L) {
   struct arena a;

@@ -20,8 +20,8 @@ static void release_records(void *object) {
 static const luaL_Reg records_methods[];
 static const struct box_type records_type = {"fleet.records", release_records, records_methods, NULL};
 
-/* Comes after everything that makes a Lua value and directly before the store is used: making one may run a
- * finaliser of the host that closes the store, or that reads another record into its buffer. */
+/* Call it after the last Lua value was made and directly before the store is used. Making a value may run a
+ * finaliser of the host, which may close the store or read another record into its buffer. */
 static struct store *check_records(lua_State *L) {
   return box_check(L, RECORDS, &records_type);
 }
@@ -43,7 +43,7 @@ static int push_result(lua_State *L, enum store_result result, const struct err 
   return 1;
 }
 
-/* 0 for what is no time. */
+/* 0: not a valid time. */
 static uint64_t check_milliseconds(lua_State *L, int index) {
   double seconds = luaL_optnumber(L, index, 0);
   if (!(seconds > 0)) return 0;

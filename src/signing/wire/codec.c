@@ -239,15 +239,15 @@ static void get_parameter(ProtobufCMessage *base, const struct param *param, str
   }
 }
 
-/* A message beside the base may be left out, such as the level of a temperature. A member of a oneof may not.
- */
+/* A message beside the base may be left out, such as the level of a temperature. A member of a oneof may
+ * not. */
 static bool is_optional(ProtobufCMessage *base, struct path p) {
   Field *f = path_first(base->descriptor, p);
   return f && !p.value && !field_in_oneof(f);
 }
 
-/* The base of the row in this message; NULL when some fixed item does not hold. *items counts those that do.
- */
+/* The base of the row in this message; NULL when some fixed item does not hold. *items counts those that
+ * do. */
 static ProtobufCMessage *find_base(ProtobufCMessage *root, const char *items, unsigned *holding) {
   ProtobufCMessage *base = root;
   while (*items) {
