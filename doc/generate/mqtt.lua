@@ -74,7 +74,7 @@ end
 -- ---- what it costs ----
 
 local schedules = {
-  { "as it is", {} }, { "live_every = 60", { live_every = 60 } }, { "live_every = 900", { live_every = 900 } },
+  { "default", {} }, { "live_every = 60", { live_every = 60 } }, { "live_every = 900", { live_every = 900 } },
   { "idle_every = 7200", { idle_every = 7200 } }, { "live_every = 900, idle_every = 7200", { live_every = 900, idle_every = 7200 } },
 }
 

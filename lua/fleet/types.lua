@@ -2509,27 +2509,27 @@ function receiver:close() end
 
 ---@class fleet.telemetry.options
 ---@field host? string the address to listen on; "::" for IPv6 as well
----@field port integer the port, as the vehicles' configuration names it; 0: any free one, which `receiver.port` says
----@field certificate string the chain that vehicles see, the leaf first: PEM text or "@file"
+---@field port integer the port that the configuration of the cars names; 0: any free port, see `receiver.port`
+---@field certificate string the receiver's certificate chain, leaf first: PEM text or "@file"
 ---@field certificate_key string its key: PEM text, or "@file" that only its owner may read
 ---@field client_ca string the authorities that sign vehicles' certificates: PEM text or "@file"
 ---@field vehicles? string[]|fun(vin: string): boolean the VINs that may connect: a list, or a function(vin) that returns true; it may wait
----@field proxy_protocol? false|string[] load balancers that begin each connection with a header of the PROXY protocol: a list of addresses and networks
----@field ack? "at_once"|"when_stored" when a message is acknowledged: as soon as it is taken, or once `on_record` returned true and every output has stored it
----@field on_record? fun(record: fleet.telemetry.record): boolean? is called with each record; it may wait
----@field outputs? fleet.telemetry.output[] where records go besides: a list of outputs, see Outputs; they end with the receiver
----@field on_connection? fun(event: fleet.telemetry.event) is called with each event of a connection; it may wait
----@field on_notice? fun(text: string) is called with a sentence about certificates, limits and failures; left out: standard error
+---@field proxy_protocol? false|string[] load balancers that send the PROXY protocol: a list of addresses and networks
+---@field ack? "at_once"|"when_stored" when a message is acknowledged: on arrival, or when every output and `on_record` have stored it
+---@field on_record? fun(record: fleet.telemetry.record): boolean? called with each record; it may wait
+---@field outputs? fleet.telemetry.output[] where records are passed on: a list of outputs, see Outputs; they close with the receiver
+---@field on_connection? fun(event: fleet.telemetry.event) called with each event of a connection; it may wait
+---@field on_notice? fun(text: string) called with a sentence about certificates, limits and failures; by default it is printed on standard error
 ---@field store? fleet.store a store that keeps the newest values for the next process
 ---@field limits? fleet.telemetry.limits see Limits
 ---@field loop? table `fleet.loop`
 
 ---@class fleet.telemetry.limits
----@field message? integer bytes of a message; a longer one is refused, and the connection goes on
----@field per_minute? integer messages of a vehicle in a minute; beyond, they are taken later
----@field connections? integer at the same time; further ones wait in the system's queue
----@field vehicle_connections? integer of one vehicle; a further one ends the oldest
----@field unacknowledged? integer messages of a connection that wait for their acknowledgement; beyond, nothing is read from it
+---@field message? integer bytes of a message; a longer one is rejected, and the connection continues
+---@field per_minute? integer messages of a vehicle in a minute; further ones are read later
+---@field connections? integer connections at the same time; more wait in the system's queue
+---@field vehicle_connections? integer connections of one vehicle; one more closes the oldest
+---@field unacknowledged? integer messages of a connection that wait for their acknowledgement; at the limit the receiver stops reading from it
 
 ---A message of a vehicle.
 ---@class fleet.telemetry.record

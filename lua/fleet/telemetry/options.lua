@@ -13,20 +13,20 @@ M.where = where
 
 M.list = {
   { name = "host", type = "string", default = "0.0.0.0", doc = "the address to listen on; \"::\" for IPv6 as well" },
-  { name = "port", doc = "the port, as the vehicles' configuration names it; 0: any free one, which `receiver.port` says" },
-  { name = "certificate", doc = "the chain that vehicles see, the leaf first: PEM text or \"@file\"" },
+  { name = "port", doc = "the port that the configuration of the cars names; 0: any free port, see `receiver.port`" },
+  { name = "certificate", doc = "the receiver's certificate chain, leaf first: PEM text or \"@file\"" },
   { name = "certificate_key", doc = "its key: PEM text, or \"@file\" that only its owner may read" },
   { name = "client_ca", doc = "the authorities that sign vehicles' certificates: PEM text or \"@file\"" },
   { name = "vehicles", doc = "the VINs that may connect: a list, or a function(vin) that returns true; it may wait" },
   { name = "proxy_protocol", default = false,
-    doc = "load balancers that begin each connection with a header of the PROXY protocol: a list of addresses and networks" },
+    doc = "load balancers that send the PROXY protocol: a list of addresses and networks" },
   { name = "ack", default = "at_once", choices = { "at_once", "when_stored" },
-    doc = "when a message is acknowledged: as soon as it is taken, or once `on_record` returned true and every output has stored it" },
-  { name = "on_record", type = "function", doc = "is called with each record; it may wait" },
-  { name = "outputs", type = "table", doc = "where records go besides: a list of outputs, see Outputs; they end with the receiver" },
-  { name = "on_connection", type = "function", doc = "is called with each event of a connection; it may wait" },
+    doc = "when a message is acknowledged: on arrival, or when every output and `on_record` have stored it" },
+  { name = "on_record", type = "function", doc = "called with each record; it may wait" },
+  { name = "outputs", type = "table", doc = "where records are passed on: a list of outputs, see Outputs; they close with the receiver" },
+  { name = "on_connection", type = "function", doc = "called with each event of a connection; it may wait" },
   { name = "on_notice", type = "function",
-    doc = "is called with a sentence about certificates, limits and failures; left out: standard error" },
+    doc = "called with a sentence about certificates, limits and failures; by default it is printed on standard error" },
   { name = "store", doc = "a store that keeps the newest values for the next process" },
   { name = "limits", type = "table", doc = "see Limits" },
   { name = "loop", doc = "`fleet.loop`" },
@@ -34,12 +34,12 @@ M.list = {
 
 M.limits = {
   { name = "message", default = 1000000, most = 16e6, least = 1024,
-    doc = "bytes of a message; a longer one is refused, and the connection goes on" },
-  { name = "per_minute", default = 1200, doc = "messages of a vehicle in a minute; beyond, they are taken later" },
-  { name = "connections", default = 20000, most = 1e6, doc = "at the same time; further ones wait in the system's queue" },
-  { name = "vehicle_connections", default = 4, doc = "of one vehicle; a further one ends the oldest" },
+    doc = "bytes of a message; a longer one is rejected, and the connection continues" },
+  { name = "per_minute", default = 1200, doc = "messages of a vehicle in a minute; further ones are read later" },
+  { name = "connections", default = 20000, most = 1e6, doc = "connections at the same time; more wait in the system's queue" },
+  { name = "vehicle_connections", default = 4, doc = "connections of one vehicle; one more closes the oldest" },
   { name = "unacknowledged", default = 256, most = 65536,
-    doc = "messages of a connection that wait for their acknowledgement; beyond, nothing is read from it" },
+    doc = "messages of a connection that wait for their acknowledgement; at the limit the receiver stops reading from it" },
 }
 
 local function check_vehicles(given)
