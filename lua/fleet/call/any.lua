@@ -1,4 +1,4 @@
--- client:request: a call of a path that has no row, with everything that a call has: tokens, their refresh, repeats, outcomes, budgets.
+-- client:request: calls a path that has no row, with all features of a call: tokens and their refresh, retries, outcomes, budgets.
 
 local calls = require "fleet.call"
 local core = require "fleet.core"
@@ -8,7 +8,7 @@ local M = {}
 
 local verbs = { "GET", "POST", "DELETE" }
 
--- By the path: what reaches a vehicle's data or commands is priced (doc/protocol.md#prices).
+-- The billing class by path: vehicle data, commands and wakes are billed (doc/protocol.md#prices).
 local function billing_of(method, path)
   if string.find(path, "/wake_up", 1, true) then return "wake" end
   if not string.find(path, "^/api/1/vehicles") and not string.find(path, "^/api/1/dx/vehicles") then return "free" end
@@ -28,9 +28,8 @@ local function text_of(body)
   return core.json_encode(body)
 end
 
---- Calls a path of the service. method: "GET", "POST" or "DELETE"; path: below the base address, with its query; body: a table, or JSON
---- text, or nil; options: timeout, auth, idempotent, raw. Returns the member `response`, or the whole body where it
---- is absent; or nil, err, kind.
+--- Calls a path of the service. method: "GET", "POST" or "DELETE"; path: below the base address, with its query; body: a table, JSON text,
+--- or nil; options: timeout, auth, idempotent, raw. Returns the member `response`, or the whole body without it; or nil, err, kind.
 function M.request(client, method, path, body, options)
   local known = false
   for _, verb in ipairs(verbs) do known = known or verb == method end

@@ -1,5 +1,5 @@
--- A call by the name of its row, for the command line and for client:call. What needs a handle gets one made from the
--- named arguments, so that a row's special method serves both ways.
+-- Calls a row by its name, for the command line and for client:call. A row of a handle gets the handle from the named arguments and uses
+-- its method, so that rows with a method of their own work too.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -8,7 +8,7 @@ local unpack = require("fleet.util.compat").unpack
 
 local M = {}
 
--- Takes an argument that must be there out of args.
+-- Removes a required argument from args and returns it.
 local function take(row, args, name)
   local value = args[name]
   if value == nil then errors.usage("%s: '%s' is missing", row.name, name) end
@@ -22,7 +22,7 @@ local function handle_for(row, client, id)
   return row.handle == "vehicle" and client:vehicle(id) or client:energy_site(id)
 end
 
---- Calls the row's method with arguments by name: the handle's id and what belongs into the path, then the table of the others.
+--- Calls the row's method with arguments by name: the handle's id and the path arguments, then the table of the others.
 function M.call(row, client, args, options)
   if args ~= nil and type(args) ~= "table" then errors.usage("%s: the arguments must be a table", row.name) end
   local rest, list, id = tables.copy(args), {}, nil

@@ -22,7 +22,7 @@ end
 --- Performs the planned request and writes the body to path. Returns path, or nil, err, kind; a failure leaves no file.
 function M.to_file(row, request, handle, path, overwrite)
   if not overwrite and exists(path) then return refuse(path) end
-  local draft, err, kind = core.file_draft(atomic_file.parts(path)) -- first: what cannot be written need not be asked for
+  local draft, err, kind = core.file_draft(atomic_file.parts(path)) -- first: a request is not worth sending when the file cannot be written
   if not draft then return nil, err, kind end
   local body, _
   body, err, kind = calls.perform(row, handle, request)

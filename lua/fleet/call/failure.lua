@@ -1,5 +1,5 @@
--- The err of a failed call. A lower layer knows what went wrong; the call adds its request, its vehicle and what is known of the outcome,
--- and takes secrets out.
+-- Builds the err of a failed call. A lower layer reports what failed; the call adds its request, its vehicle and the outcome, and removes
+-- secrets.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -9,24 +9,24 @@ local M = {}
 
 local facts_of = setmetatable({}, { __mode = "k" }) -- err -> { row =, params =, id = }
 
---- What `settle` needs to look again, kept until the err is forgotten: facts = { row =, params =, id = }, or nil to read them.
+--- Stores what confirming the outcome needs: facts = { row =, params =, id = }. With facts = nil, returns them.
 function M.facts(err, facts)
   if facts then facts_of[err] = facts end
   return facts_of[err]
 end
 
---- nil, err, kind with the facts of the call.
+--- Returns nil, err, kind with the facts of the call.
 function M.new(call, kind, message, more)
   local err = errors.new(kind, call.row.name .. ": " .. message, { outcome = call.write and "not_sent" or nil })
   return nil, M.annotate(call, tables.add(err, more)), kind
 end
 
--- The token may hold the lesser of two scopes.
+-- The scope that is missing: the narrower of two when either is enough.
 local function scope_of(row)
   return row.flags.charging_scope and "vehicle_charging_cmds" or row.scope
 end
 
---- The texts of a call that neither an err nor a log may show (rule R4): its secret parameters, the account's secrets, its tokens.
+--- The texts of a call that must not appear in an err or a log (rule R4): secret parameters, the account's secrets, tokens.
 function M.secrets(call)
   local list = {}
   local function add(value)
@@ -64,19 +64,19 @@ function M.annotate(call, err)
   return err
 end
 
---- One failure may be reported to several calls that waited for the same token: each gets its own.
+--- One failed token exchange may fail several waiting calls. Each gets its own copy of the err.
 function M.no_token(call, err, kind)
-  local own = tables.copy(err, { outcome = "not_sent" }) -- the call that waited has sent nothing
+  local own = tables.copy(err, { outcome = "not_sent" }) -- the waiting call has sent nothing
   return nil, M.annotate(call, errors.new(err.kind, err.message, own)), kind
 end
 
---- A cancelled task unwinds through a call while it pauses between attempts: the failure as the task sees it.
+--- The failure of a cancelled task: cancelling raises inside the call while it pauses between attempts.
 function M.interrupted(call, raised)
   if type(raised) ~= "table" or raised.kind ~= "cancelled" then return raised end
   return M.annotate(call, errors.new("cancelled", raised.message, { outcome = call.write and "not_sent" or nil }))
 end
 
---- A client that is closed sends nothing more; what is on the wire ends with its own result.
+--- After closing, a client sends nothing; requests on the wire end with their own result.
 M.closed_text = "the client was closed"
 
 return M

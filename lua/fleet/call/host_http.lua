@@ -1,17 +1,16 @@
--- An exchange through a host's own HTTP (options.http), for programs that have a client and a loop of their own. The host's
--- function is foreign code: it may raise, wait, answer late or in pieces, or return what is no reply, and none of it may pass for
--- an answer.
+-- Exchanges a request through the host's own HTTP (options.http), for programs with an HTTP client and event loop of their own. The host's
+-- function may raise, wait, answer late or in pieces, or return a malformed reply; each of these becomes a failure.
 
 local core = require "fleet.core"
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
-local out_of_memory = "not enough memory" -- the words of Lua
+local out_of_memory = "not enough memory" -- Lua's own message
 
--- later(answer), or later(nil, err, sent): what a callback of the host calls. later.abandon: set by the host, called when the
--- call stops waiting.
+-- The object whose call delivers the host's answer from a callback: later(answer), or later(nil, err, sent). later.abandon is set by the
+-- host; it is called when the call stops waiting.
 local later_mt = {}
 function later_mt.__call(later, answer, err, sent)
   if later.promise.done then return end
@@ -26,14 +25,13 @@ end
 local function wait_for(later, seconds)
   local ran, answered = pcall(tasks.await_for, later.promise, seconds * tasks.loop.speed)
   if ran and answered then return later.answer, later.err, later.sent end
-  later.promise.done = true -- what comes now is too late
+  later.promise.done = true -- an answer after this is late and ignored
   abandon(later)
   if not ran then error(answered, 0) end
   return nil, "timeout", true
 end
 
--- A body in pieces: source() gives the next one, nil at the end, or nil and what went wrong. Of more than most bytes nothing
--- further is read.
+-- Reads a body in pieces: source() returns the next one, nil at the end, or nil and an error. Stops reading after `most` bytes.
 local function read_body(source, most)
   local pieces, size = {}, 0
   repeat
@@ -67,10 +65,9 @@ local function unanswered(message, sent)
   return core.reply { failure = failure, message = message, sent = sent ~= false }
 end
 
---- function(request, later) -> { status, headers, body }, or nil, err, sent, or later. sent nil counts as sent, and so does a
---- failure of the function itself: it may have happened after the request left.
---- asked: a request with answer = false, or nil. The host's answer is stored in asked.answer before anything can raise, so that it is
---- not lost.
+--- Calls the host's function(request, later), which returns { status, headers, body }, or nil, err, sent, or later. sent = nil counts as
+--- sent. An error of the function also counts as sent, because it may have happened after the request left. asked: a request with answer =
+--- false, or nil. The host's answer is stored in asked.answer before anything can raise, so that it is not lost.
 function M.exchange(context, request, seconds, asked)
   local opened = {}
   request.timeout = seconds
@@ -84,12 +81,12 @@ function M.exchange(context, request, seconds, asked)
   end
   if not answer then return unanswered(tostring(err), sent) end
   local read, reply = pcall(core.reply, answer, context.config.max_response)
-  if not read and reply == out_of_memory then error(reply, 0) end -- the answer may be good
+  if not read and reply == out_of_memory then error(reply, 0) end -- the answer itself may be good
   if not read then return unanswered("the host's http function returned what is no reply: " .. tostring(reply)) end
   return reply
 end
 
---- The same of a request as the core's own HTTP takes it: headers = { lines }, the body a text or what holds a secret one.
+--- The same for a request in the form of the core's HTTP: headers = { lines }, body = text or an object that holds a secret text.
 function M.raw(context, request, seconds)
   local headers, body = {}, request.body
   for _, line in ipairs(request.headers or {}) do

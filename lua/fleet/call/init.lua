@@ -1,10 +1,10 @@
--- One call from its arguments to its result: reads, plain and signed commands, pages, downloads, and what the proxy passes on all
--- take this path. `run` at the end is the whole of it, `attempts` what is sent until it succeeds, `attempt` one request.
+-- One call from its arguments to its result. Reads, plain and signed commands, pages, downloads and the proxy's requests all take this
+-- path. `run` at the end is the whole call, `attempts` sends until it succeeds, `attempt` sends one request.
 --
--- The core decides from facts: core.result says what a reply means, core.next whether another attempt follows. This file carries that
--- out and waits where it has to. Its parts:
---   send, host_http        how bytes leave                       failure    what an err says about its call
---   vehicle_status_cache   what fleet_status said lately         observers  log, metrics, listeners, audit
+-- The core decides: core.result interprets a reply, core.next chooses the next step after a failure. This file carries out the decisions
+-- and waits where needed. Its parts:
+--   send, host_http        transport of bytes                     failure    builds the err of a call
+--   vehicle_status_cache   the last fleet_status of a vehicle     observers  log, metrics, listeners, audit
 --   lifetime               keeps the client's store open         fleet.budget.gate  budgets and rate limits
 
 local billed_calls = require "fleet.budget.billed"
@@ -19,11 +19,11 @@ local send = require "fleet.call.send"
 local status_cache = require "fleet.call.vehicle_status_cache"
 local tasks = require "fleet.async"
 local tokens = require "fleet.oauth.tokens"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
--- ---- what a call knows ----
+-- ---- the state of a call ----
 
 --- A call of a row on a handle. request: of core.plan. The timeout counts from here. Fields that only some calls need are set later:
 --- refreshes, regions and repeats (how often each was done), rejected (the token that was answered with 401), expires, pause.
@@ -39,8 +39,8 @@ function M.new(row, request, handle)
   }
 end
 
---- The call that carries a signed message of another one: it has the deadline and the token of that one, and an outcome of its own.
---- What may change something is sent once: fleet.signing.command decides about another message.
+--- The call that carries a signed message of another call. It has that call's deadline and token, and its own outcome. A write is sent
+--- once: fleet.signing.command decides about a second message.
 function M.envelope(call, row, request, write)
   return {
     row = row, request = request, handle = call.handle, context = call.context, id = call.id, write = write, idempotent = not write,
@@ -49,11 +49,11 @@ function M.envelope(call, row, request, write)
   }
 end
 
--- ---- before anything is sent ----
+-- ---- before sending ----
 
 local updated = ", as the last fleet_status says. After an update call fleet_status again; force = true sends it"
 
--- nil, err, kind for a call that this client cannot make or that the vehicle cannot take; nothing for any other.
+-- Returns nil, err, kind when this client cannot make the call or the vehicle cannot take it; nothing otherwise.
 local function refusal(call)
   local context, row = call.context, call.row
   local config, flags = context.config, row.flags
@@ -65,7 +65,7 @@ local function refusal(call)
   if flags.needs_protocol and not call.signed then
     return failure.new(call, "unsupported", "this command exists only in signed form: set a key")
   end
-  if context.serves_others or call.request:flag("force") then return end -- a proxy: its callers decide
+  if context.serves_others or call.request:flag("force") then return end -- a proxy leaves the decision to its callers
   if flags.command and row.since then
     local need, is_older = status_cache.firmware_need(context, row, call.id)
     if is_older then return failure.new(call, "unsupported", need .. updated) end
@@ -76,8 +76,8 @@ local function refusal(call)
   end
 end
 
--- The kind of token that the call is made with: the one that the caller asks for, else the first of the row that the account has.
--- nil, err, kind where it cannot be made with it.
+-- Chooses the kind of token: the caller's `auth`, else the first kind of the row that the account has. Returns nil, err, kind when there is
+-- none.
 local function choose_token_kind(call)
   local context, row, wanted = call.context, call.row, call.wanted_token
   for _, kind in ipairs(row.tokens) do
@@ -96,10 +96,10 @@ local take_back = on_demand.call("fleet.budget.gate", "unused")
 local admit_attempt = on_demand.call("fleet.budget.gate", "admit")
 local note_429 = on_demand.call("fleet.budget.gate", "note_429")
 
---- Waits until the rate limit lets the call go, where `admitted` has set call.pause.
+--- Waits until the rate limit allows the call, after `admitted` has set call.pause.
 M.wait_for_limit = on_demand.call("fleet.budget.gate", "wait")
 
---- What budgets and rate limits answer to a call: true, with call.pause where it must wait first; or nil, err, kind.
+--- Asks budgets and rate limits. Returns true, and sets call.pause when the call must wait first; or nil, err, kind.
 function M.admitted(call)
   if not call.asked then return true end
   local clear, kind, message, facts = limits_answer(call)
@@ -107,8 +107,8 @@ function M.admitted(call)
   return true
 end
 
--- act(call), once budgets and rate limits allow it. A signed command asks for the answer itself: it waits for the vehicle's session
--- first, because a signed message must not grow old, and the store is asked for both in one round trip.
+-- Runs act(call) once budgets and rate limits allow it. A signed command asks them itself, after it has acquired the vehicle's session: a
+-- signed message must not age, and one round trip to the store serves both.
 local function within_limits(call, act)
   if not call.context.has_limits then return act(call) end
   ask_limits(call)
@@ -120,7 +120,7 @@ local function within_limits(call, act)
   return act(call)
 end
 
--- Takes back what was counted for a call that has sent nothing. ran: false where the task was cancelled and must not wait.
+-- Gives back the counts of a call that sent nothing. ran = false: the task was cancelled and must not wait.
 local function take_back_unsent(call, ran)
   if ran then return take_back(call) end
   call.context.spawn(function() take_back(call) end)
@@ -130,7 +130,7 @@ end
 
 local closed_interface = "; base_url names the closed owner interface: use region, or a base address of the Fleet API"
 
--- Adds to the err of a reply what the reply and the call know.
+-- Adds the facts of the reply and of the call to an err.
 local function explain(call, reply, err, kind)
   local context = call.context
   if call.id and (kind == "asleep" or kind == "offline") then context.states[call.id] = kind end
@@ -142,22 +142,22 @@ local function explain(call, reply, err, kind)
   call.other_host = err.kind == "region" and region.named(context, reply) or nil
   if err.kind == "unregistered" then err.message = err.message .. " (" .. region.describe(context) .. ")" end
   err.raw = core.redact(reply:body(), failure.secrets(call))
-  if kind == "protocol" and call.row.begins and err.raw ~= "" then -- after redaction: a part of a secret is not recognised
+  if kind == "protocol" and call.row.begins and err.raw ~= "" then -- after redaction: part of a secret would not be recognised
     err.message = err.message .. ": '" .. string.gsub(string.sub(err.raw, 1, 32), "[^!-~]", " ") .. "'"
   end
 end
 
--- Whether a record names a vehicle other than the call's.
+-- Whether a record is that of another vehicle than the call's.
 local function is_of_another(call, value)
   if call.row.handle ~= "vehicle" or type(value) ~= "table" or type(value.vin) ~= "string" then return false end
   return value.vin ~= call.id and core.is_vin(value.vin) and core.is_vin(call.id)
 end
 
--- The token of the next attempt: the stored one, or a refreshed one where that has been rejected.
+-- The token of the next attempt: the stored one, or a refreshed one after the stored one was rejected.
 local function access_token(call)
   if call.context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
   local token, err, kind = tokens.access(call.context, call.token_kind, call)
-  if err == "stored" and not call.reread then -- another process has exchanged the rejected one: our own refresh is still to come
+  if err == "stored" and not call.reread then -- another process has refreshed the token; our own refresh is still available
     call.reread, call.refreshes = true, call.refreshes - 1
   end
   if not token then
@@ -172,7 +172,7 @@ end
 local function attempt(call, token, number)
   local context, row = call.context, call.row
 
-  -- Is there time for it?
+  -- Is there enough time?
   if context.closed then return failure.new(call, "closed", failure.closed_text .. " before it was sent") end
   local real, now = tasks.times()
   local left = call.deadline - real
@@ -198,7 +198,7 @@ local function attempt(call, token, number)
     return nil, failure.annotate(call, err), kind
   end
 
-  -- What does the reply mean?
+  -- Interpret the reply.
   local value, transient, trait
   local known_state = call.id and context.states[call.id]
   value, err, kind, transient, trait = core.result(call.request, reply, wall, known_state, call.proxied)
@@ -220,11 +220,11 @@ end
 
 -- ---- after a failed attempt ----
 
---- Wakes a sleeping vehicle once, where the caller asked for it (wake = true); true when it is awake. The call is repeated then, so
---- that a write must not be in doubt (doc/protocol.md#outcomes). An envelope is not sent again: its message would have expired.
+--- Wakes a sleeping vehicle once, if the caller asked for it (wake = true); returns true when it is awake. The call is then repeated, so
+--- the outcome of a write must be certain (doc/protocol.md#outcomes). An envelope is not sent again: its message would have expired.
 function M.wake_first(call, err)
   if call.envelope or call.woken or not call.request:flag("wake") then return false end
-  -- "offline or asleep" is read by the last known state, which may be out of date.
+  -- "offline or asleep" is interpreted by the last known state, which may be outdated.
   if err.kind ~= "asleep" and not (err.kind == "offline" and call.trait == "by_state") then return false end
   local left = call.deadline - tasks.real()
   if left <= 0 or (err.outcome == "unknown" and not call.idempotent) then return false end
@@ -236,8 +236,8 @@ function M.wake_first(call, err)
   return false
 end
 
--- Prepares the next attempt as core.next decides: refreshes the token, changes the host, or waits (as long as the reply's Retry-After says,
--- at most 5 seconds). False when no further attempt may follow, as after a 429: see note_429 for what waits then.
+-- Prepares the next attempt as core.next decides: refreshes the token, changes the host, or waits (for the reply's Retry-After, at most 5
+-- seconds). Returns false when no further attempt may follow, as after a 429 (see note_429).
 local function prepare_next(call, err, token)
   call.left, call.retry_after, call.own_token = call.deadline - tasks.real(), err.retry_after, not call.context.config.token
   local action, seconds = core.next(err.kind, err.outcome, call)
@@ -255,7 +255,7 @@ local function prepare_next(call, err, token)
   return true
 end
 
---- Sends the call's request until it succeeds or nothing more may be tried. Returns the value, or nil, err, kind.
+--- Sends the request until it succeeds or no further attempt is allowed. Returns the value, or nil, err, kind.
 function M.attempts(call)
   local number = 0
   while true do
@@ -278,10 +278,9 @@ end
 
 -- ---- the whole call ----
 
---- Runs a call from its checks to its result. act(call) sends its requests: M.attempts when it is left out.
---- Returns the value, or nil, err, kind.
+--- Runs a call from its checks to its result. act(call) sends its requests; by default M.attempts. Returns the value, or nil, err, kind.
 function M.run(call, act)
-  -- 1. Can it be made, and with which token?
+  -- 1. Check the call, and choose the kind of token.
   tasks.refuse_finaliser()
   local context = call.context
   local value, err, kind = refusal(call)
@@ -289,20 +288,20 @@ function M.run(call, act)
   call.token_kind, err, kind = choose_token_kind(call)
   if not call.token_kind then return nil, err, kind end
 
-  -- 2. Register it: drain and close wait for its end. Its deadline also limits how long it waits for a store that is locked.
+  -- 2. Register the call: drain and close wait for its end. Its deadline also limits how long it waits for a locked store.
   tasks.enter()
   lifetime.hold(context)
   local task = tasks.current()
   local outer_deadline = task and task.call_deadline
   if task then task.call_deadline = call.deadline end
 
-  -- 3. Limits, and then the attempts.
+  -- 3. Check limits, then make the attempts.
   local ran
   ran, value, err, kind = pcall(within_limits, call, act or M.attempts)
   if task then task.call_deadline = outer_deadline end
 
-  -- 4. How did it end? A later attempt does not undo what an earlier one may have done; after an unknown outcome, "already set" may
-  -- be the result of our own earlier attempt.
+  -- 4. Find the outcome. A later attempt does not undo an earlier one: after an unknown outcome, "already set" may be the result of our own
+  -- earlier attempt.
   if not ran then err = failure.interrupted(call, value) end
   if call.outcome_unknown then
     if err and type(err) == "table" then err.outcome = "unknown" end

@@ -1,5 +1,5 @@
--- Keeps a client's store open during its calls, and flushes it after them. These are functions of the context and not objects in it: a
--- program with thousands of clients then reads less memory for each.
+-- Keeps a client's store open during its calls, and flushes it after them. Functions of the context replace objects, which saves memory in
+-- a program with thousands of clients.
 
 local count = require "fleet.budget.count"
 
@@ -12,13 +12,13 @@ function M.hold(context)
   context.under_way = context.under_way + 1
 end
 
---- Undoes `hold`. The last one of a closed client closes its store.
+--- Undoes `hold`. The last call of a closed client closes its store.
 function M.release(context)
   context.under_way = context.under_way - 1
   if context.closed and context.under_way == 0 then context.finish(context) end
 end
 
---- Sends the counts and writes what the store has deferred, where that is due.
+--- Sends the counts and writes deferred records of the store, if they are due.
 function M.after_call(context)
   local store, meter = rawget(context, "store"), rawget(context, "meter")
   if meter and meter.due then count.send(meter) end

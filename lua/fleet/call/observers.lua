@@ -5,18 +5,18 @@ local core = require "fleet.core"
 local failure = require "fleet.call.failure"
 local on_demand = require "fleet.util.on_demand"
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
 M.audit = on_demand.call("fleet.metrics.audit", "notify")
 M.sign_in_needed = on_demand.call("fleet.metrics.alarm", "sign_in_needed")
-M.signed_in = on_demand.call("fleet.metrics.alarm", "signed_in") -- where context.alarmed
+M.signed_in = on_demand.call("fleet.metrics.alarm", "signed_in") -- called only when context.alarmed is set
 
---- Calls fn(row, id, status) after every attempt of the calls of a context, repeated ones too: what counts is what was sent.
---- status is nil where no answer came. Returns a function that ends it.
+--- Calls fn(row, id, status) after every attempt of the context's calls, including retries. status is nil when no answer came. Returns a
+--- function that removes the listener.
 function M.listen(context, fn)
-  local list = context.listeners or {} -- not in a weak table: the functions know the context
+  local list = context.listeners or {} -- not a weak table: the functions refer to the context
   context.listeners, list[fn] = list, true
   return function() list[fn] = nil end
 end
@@ -51,7 +51,7 @@ local function log(call, status, seconds, err, attempt, reply)
   })
 end
 
---- Reports an attempt to listeners, metrics and log. status is nil where no answer came.
+--- Reports an attempt to listeners, metrics and log. status is nil when no answer came.
 function M.report(call, reply, err, attempt, billed)
   local config = call.context.config
   local status, seconds = reply:status(), reply:seconds()

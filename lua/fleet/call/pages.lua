@@ -1,7 +1,7 @@
--- Walking over pages: one iterable for every row whose paging column is set.
+-- Iterates over pages: one iterable for every row whose paging column is set.
 --
--- The service has three ways to number pages. A walk ends when the service says so, at an empty or short page, or when a
--- page brings nothing new: some servers ignore the page number and would be walked for ever (doc/protocol.md#paging).
+-- The service has three ways to number pages. A walk ends when the service says so, at an empty or short page, or when a page has no new
+-- records: some servers ignore the page number and would repeat the first page for ever (doc/protocol.md#paging).
 
 local calls = require "fleet.call"
 local tasks = require "fleet.async"
@@ -9,14 +9,14 @@ local errors = require "fleet.util.errors"
 
 local M = {}
 
--- How each kind of paging asks for a page. by_records: the number counts records.
+-- How each kind of paging asks for a page. by_records = true: the number counts records.
 local numberings = {
   page = { number = "page", size = "per_page", first = 1, default = 100 },
   page_no = { number = "pageNo", size = "pageSize", first = 1, default = 50 },
   offset = { number = "offset", size = "limit", first = 0, default = 50, by_records = true },
 }
 
--- Never more than the service gives at once: a page that is shorter than was asked for would look like the last.
+-- At most the service's own page size: a larger request would get a short page, which looks like the last one.
 local function default_size(row, numbering)
   for _, param in ipairs(row.params) do
     if param.name == numbering.size then return math.min(numbering.default, param.max or numbering.default) end
@@ -42,15 +42,15 @@ local function only_new(row, records, seen)
   return fresh
 end
 
--- Whether the service says so, or the page is shorter than was asked for: but not while the service says that there are more
--- records, for it may give fewer at once.
+-- Whether this is the last page: the service says so, or the page is short. A short page is not the last one while the service reports more
+-- records, because the service may return fewer than requested.
 local function is_last(page, is_short, received)
   local pagination = page.pagination
   if not pagination then return is_short and not (page.total and page.total > received) end
   return pagination.current ~= nil and (pagination.next == nil or pagination.next == "")
 end
 
-local most_pages = 1000 -- of a server that numbers what it invents
+local most_pages = 1000 -- for a server that invents records without end
 
 -- One walk: a function that returns the next list of records, nil at the end, or nil, err, kind.
 local function walk(row, handle, request)
@@ -87,7 +87,7 @@ end
 local methods = {}
 local mt = { __name = "fleet.pages" }
 
--- Raises for #list, list[1] and the like: code that expects a list would see an empty one.
+-- Raises for #list, list[1] and the like, which would otherwise see an empty list.
 local function no_list(self, what)
   errors.usage("%s: %s: the records come page by page: use `for … in list do`, or list:collect() for a list of them",
     self.row.method, what)
@@ -107,7 +107,7 @@ end
 function methods:pages()
   local following = self.walk(self.plan())
   return function(...)
-    return following_page(following, select("#", ...) > 0) -- a generic for gives its state and its control
+    return following_page(following, select("#", ...) > 0) -- a generic for passes its state and control variable
   end
 end
 
@@ -126,7 +126,7 @@ local function new_state(self)
   return { walk = self.walk(self.plan()), i = 0, records = {} }
 end
 
--- The next record, as `each` returns it. Records for which it returns nil are skipped.
+-- The next record, as `each` returns it; a record is skipped when `each` returns nil.
 local function step(self, state, in_for)
   while state.records do
     while state.i < #state.records do
@@ -139,16 +139,16 @@ local function step(self, state, in_for)
   return nil
 end
 
--- A walk is found by the record that it returned last, so that loops over one list can be nested.
+-- Finds the walk by the record that it returned last, so that loops over one list can be nested.
 local function continue(self, state, first, ...)
   if first ~= nil then self.walks[first] = state end
   return first, ...
 end
 
---- Generic for over all records of all pages; raises err. Each loop starts at the first page. Calls
---- without arguments share one walk, and return nil at its end.
+--- A generic for over all records of all pages; raises err. Each loop starts at the first page. Calls without arguments share one walk, and
+--- return nil at its end.
 function mt.__call(self, ...)
-  if select("#", ...) == 0 then -- a generic for gives its state and its control
+  if select("#", ...) == 0 then -- a generic for passes its state and control variable
     self.own = self.own or new_state(self)
     return step(self, self.own, false)
   end
@@ -158,10 +158,10 @@ function mt.__call(self, ...)
   return continue(self, state, step(self, state, true))
 end
 
---- An iterable over a paged row. plan() makes a fresh request, each(record) gives what a loop sees, nil for a record to leave out.
---- own_walk(request): a walk over something else than the row's pages.
+--- An iterable over a paged row. plan() makes a new request; each(record) returns what a loop gets, or nil to skip the record.
+--- own_walk(request): a walk that replaces the one over the row's pages.
 function M.new(row, handle, plan, each, own_walk)
-  plan() -- the caller's mistakes raise here, not in the middle of a loop
+  plan() -- usage errors raise here, not inside a loop
   return setmetatable({
     row = row, handle = handle, plan = plan,
     walk = own_walk or function(request) return walk(row, handle, request) end,

@@ -1,5 +1,5 @@
--- The rows of the core as Lua sees them: by name, by handle and method, and as one list. A row is made when it is first asked for: all
--- of them cost as much as half of the files that a first call loads.
+-- The core's rows as Lua tables: by name, by handle and method, and as one list. A row is made at its first use: making all of them takes
+-- half as long as loading the files of a first call.
 
 local core = require "fleet.core"
 
@@ -28,7 +28,7 @@ end
 
 local list
 
---- All of them, endpoints first.
+--- All rows, endpoints first.
 function M.all()
   if list then return list end
   list = {}
@@ -38,7 +38,7 @@ function M.all()
   return list
 end
 
---- All of them by name, for callers that iterate over the names.
+--- All rows by name, for callers that iterate over the names.
 function M.all_by_name() return M.all() and M.by_name end
 
 return M

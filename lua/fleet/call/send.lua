@@ -1,4 +1,4 @@
--- How bytes leave: through the core's own HTTP on the loop, or through the host's. Nothing here knows what an answer means.
+-- Sends requests through the core's HTTP on the loop, or through the host's. It does not interpret replies.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -21,7 +21,7 @@ local function new_settings(context, unix_path, most)
   }
 end
 
--- The service and the signing proxy are reached in two ways; both are made once.
+-- Makes the connection settings of the service or the signing proxy once.
 local function settings(context, proxied)
   local found = kept[context]
   if not found then
@@ -31,8 +31,8 @@ local function settings(context, proxied)
   return found[proxied]
 end
 
---- Sends { method, url, headers = { lines }, body } and returns the reply box, or nil, err, kind. With answer = false in
---- the request, what a host's own HTTP answers is put there at once.
+--- Sends { method, url, headers = { lines }, body } and returns the reply object, or nil, err, kind. With answer = false in the request,
+--- the host's answer is stored there at once.
 function M.raw(context, request, seconds)
   if context.closed then return errors.failure("closed", failure.closed_text) end
   if context.config.http then
@@ -41,8 +41,8 @@ function M.raw(context, request, seconds)
   return tasks.exchange("submit_raw", request, settings(context, false), seconds)
 end
 
---- Fetches a file from another host than the service: sends no token, follows no redirect, and reads at most `limit` bytes.
---- Returns { status =, headers = text, body =, failure =, message = }.
+--- Fetches a file from another host than the service: without a token and without redirects, at most `limit` bytes. Returns { status =,
+--- headers = text, body =, failure =, message = }.
 function M.fetch(context, url, seconds, limit)
   local reply, err
   if context.config.http then
@@ -58,13 +58,13 @@ function M.fetch(context, url, seconds, limit)
   return answer
 end
 
---- Sends a planned request to the service, or to the proxy. Returns the reply box, or nil, err, kind.
+--- Sends a planned request to the service, or to the proxy. Returns the reply object, or nil, err, kind.
 function M.request(call, base, token, seconds)
   local context = call.context
   local line = token and "Authorization: Bearer " .. token or nil
   if context.config.http then
     local before = call.outcome_unknown
-    call.outcome_unknown = before or call.write -- a task that is cancelled in there unwinds: it is unknown what left
+    call.outcome_unknown = before or call.write -- a task cancelled while sending raises here: it is unknown whether the request left
     local request = call.request:table(base, line)
     request.headers["user-agent"] = context.config.user_agent
     local reply = host_exchange(context, request, seconds)

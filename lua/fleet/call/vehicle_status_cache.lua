@@ -1,5 +1,5 @@
--- The last reply of fleet_status for each vehicle, cached for a day. It decides about commands that newer firmware takes in another
--- form. The cache never fetches: fleet_status is a billed call that the caller did not make.
+-- Caches the last fleet_status of each vehicle for a day. Commands that newer firmware takes in another form depend on it. The cache never
+-- sends a request, because fleet_status is billed.
 
 local core = require "fleet.core"
 
@@ -11,7 +11,7 @@ local function key(vin)
   return "status/" .. vin
 end
 
---- Keeps the vehicle_info of a fleet_status reply.
+--- Stores the vehicle_info of a fleet_status reply.
 function M.remember(context, reply)
   for vin, info in pairs(type(reply) == "table" and type(reply.vehicle_info) == "table" and reply.vehicle_info or {}) do
     context.store:put(key(vin), core.json_encode(info), { ttl = kept_seconds })
@@ -29,7 +29,7 @@ local function firmware_of(context, vin)
   return info and info.firmware_version
 end
 
---- Why a deprecated command of this row must not be sent to the vehicle, or nil when it may be: to older firmware only.
+--- Why a deprecated command of this row must not be sent to the vehicle, or nil when it may be: only older firmware takes it.
 function M.objection(context, row, vin)
   local version = firmware_of(context, vin)
   if core.firmware_older(version, row["until"]) then return nil end
@@ -38,7 +38,7 @@ function M.objection(context, row, vin)
     row.replacement)
 end
 
---- Which firmware a command of this row needs, and whether the vehicle's is too old for certain; nil where it will do.
+--- The firmware that a command of this row needs, and whether the vehicle's is certainly too old; nil when it is new enough.
 function M.firmware_need(context, row, vin)
   local version = firmware_of(context, vin)
   local is_older = row.since and core.firmware_older(version, row.since)

@@ -1,4 +1,4 @@
--- The end of clients: what a store still holds back is written, for one client or, at the end of a program, for all.
+-- Closes clients: writes deferred records of their stores, for one client or, at the end of a program, for all.
 
 local calls = require "fleet.async.calls"
 local core = require "fleet.core"
@@ -10,12 +10,12 @@ local M = {}
 
 local open_contexts = setmetatable({}, { __mode = "k" })
 
---- Remembers a client that was made.
+--- Registers a new client.
 function M.opened(context)
   open_contexts[context] = true
 end
 
---- Nothing of a closed client is under way any more: lets go of what it held.
+--- Releases the resources of a closed client once it has no call in flight.
 function M.finish(context)
   if rawget(context, "sessions") then sessions.close(context) end
   if rawget(context, "tokens") then require("fleet.oauth.token_cache").close(context) end
@@ -26,8 +26,8 @@ function M.finish(context)
   if context.owns_store then context.store:close() else context.store:flush() end
 end
 
---- Ends the client. Requests that are on the wire end with their true result, everything that would send another one ends
---- with an error of kind `closed`; the store is closed behind the last of them. Idempotent.
+--- Closes the client. Requests on the wire end with their true result; calls that would send another request end with an error of kind
+--- `closed`. The store is closed after the last call. Idempotent.
 function M.close(client)
   if not core.is_open(client) then return end
   local context = core.context(client)
@@ -38,7 +38,7 @@ function M.close(client)
   if rawget(context, "store") then context.store:flush() end
 end
 
--- Both are tried; returns the first failure, or nil.
+-- Tries both; returns the first failure, or nil.
 local function save(context)
   local saved, flushed, err, why = true, true, nil, nil
   if rawget(context, "tokens") then saved, err = require("fleet.oauth.tokens").finish(context) end

@@ -1,4 +1,4 @@
--- The options of fleet.new: checked against their rows (src/tables/options.c), completed, and made into addresses.
+-- The options of fleet.new: checks them against their rows (src/tables/options.c), adds defaults, and makes the addresses.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -47,7 +47,7 @@ local function check_number(row, value)
   end
 end
 
--- The row of this name; raises, with the names there are, for another value of the option.
+-- The row of this name. Raises for an unknown name, and lists the known ones.
 local function row_named(list, option, name)
   local known = {}
   for i, row in ipairs(list) do
@@ -57,7 +57,7 @@ local function row_named(list, option, name)
   errors.unknown_choice(where, option, name, known)
 end
 
--- Checks of single options beyond their row.
+-- Further checks of single options.
 local more = {
   budgets = function(value) limits.read(value) end,
   pacing = function(value) prices.check("pacing", value, 1) end,
@@ -100,7 +100,7 @@ for name, row in pairs(rows) do config_mt.__index[name] = fallback(row) end
 
 -- ---- addresses ----
 
--- The address of an option without the slashes at its end.
+-- The address of an option without trailing slashes.
 local function address(config, name)
   local text, kind = core.address(config[name])
   if not text then
@@ -116,14 +116,14 @@ local function socket_of(config, name)
   return config[name] and string.match(config[name], "^http%+unix:(/.+)$")
 end
 
--- Those of the configuration, or of its region.
+-- The addresses of the configuration, or those of its region.
 local function addresses(config, region)
   local found = {}
   for _, name in ipairs { "base_url", "auth_url", "token_url" } do
     local socket = name == "base_url" and socket_of(config, name)
     if socket then
       found.unix_path, found.base_url = socket, "http://localhost"
-      found.audience = region.base_url -- behind the socket is the service: what a token is for is its address
+      found.audience = region.base_url -- the token is for the service, which the socket leads to
     else
       found[name] = config[name] and address(config, name) or region[name]
     end
@@ -134,12 +134,12 @@ local function addresses(config, region)
   return found
 end
 
--- ---- all of them ----
+-- ---- all options ----
 
 local vendors = core.vendors()
 
---- Checks and completes the options. Raises for a wrong one, naming it. Returns config, vendor, addresses
---- { base_url, auth_url, token_url, unix_path, audience, proxy_url, proxy_unix_path }.
+--- Checks the options and adds defaults. Raises for a wrong one, naming it. Returns config, vendor, addresses { base_url, auth_url,
+--- token_url, unix_path, audience, proxy_url, proxy_unix_path }.
 function M.read(options)
   if type(options) ~= "table" then errors.usage("fleet.new: a table of options is needed, got %s", type(options)) end
   local config = setmetatable({}, config_mt)

@@ -21,7 +21,7 @@ local function holds_secret(options)
   return false
 end
 
--- A sentence where others may write the file, who would decide where tokens are sent, or may read the secrets in it.
+-- A sentence when others may write the file and so redirect tokens, or may read the secrets in it; else nil.
 local function mode_fault(path, mode, options)
   local others_write = math.floor(mode / 2) % 2 == 1 or math.floor(mode / 16) % 2 == 1
   local others_have_access = mode % 64 ~= 0
@@ -45,7 +45,7 @@ local function missing(path, err)
     err.message, path), { absent = err.kind == "not_found" })
 end
 
---- The options in the file, or nil, err, kind; err.absent: there is none.
+--- The options in the file, or nil, err, kind; err.absent = true: the file does not exist.
 function M.read(path)
   path = path or M.path()
   local text, facts = core.file_read(core.real_path(path) or path, most_bytes)

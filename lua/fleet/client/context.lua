@@ -1,7 +1,7 @@
--- The context of a client: the table that every call of the client works on. It holds the options, the addresses, the store
--- and what the layers below may use of the world; nothing below this file knows the loop.
+-- The context of a client: the table that every call of the client works on. It holds the options, the addresses, the store, and the
+-- functions that lower layers use. No code below this file knows the loop.
 --
--- Each part is made when it is first used: most of thousands of clients are idle.
+-- Each part is made at its first use, because in a program with thousands of clients most are idle.
 
 local count = require "fleet.budget.count"
 local lifetime = require "fleet.call.lifetime"
@@ -10,7 +10,7 @@ local pacing = require "fleet.budget.pacing"
 local send = require "fleet.call.send"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
@@ -56,12 +56,12 @@ function parts.pacer(context)
   return pacing.new(given, context.config.account, function() return context.store end)
 end
 
---- Whether calls ask budgets or rate limits before they are sent.
+--- Whether calls must ask budgets or rate limits before sending.
 function parts.has_limits(context)
   return context.config.budgets ~= nil or context.config.pacing ~= nil
 end
 
--- slots: of lua/fleet/oauth/token_cache.lua; flights: the exchanges under way, each a task by what it exchanges.
+-- slots: of lua/fleet/oauth/token_cache.lua; flights: the exchanges in flight, by what they exchange, each a task.
 function parts.tokens()
   return { slots = {}, flights = {} }
 end

@@ -1,7 +1,7 @@
--- Finding the region of an account: each address is asked where the account lives, the likeliest first.
+-- Finds the region of an account by asking each address, the likeliest first.
 --
--- An application is often registered in one region only, so a 412 ends nothing: the search goes on, and at its end it says
--- in which region to register (doc/protocol.md#registration). What is found is remembered (lua/fleet/region/init.lua).
+-- An application is often registered in one region only, so the search continues after a 412 and finally names the region in which to
+-- register (doc/protocol.md#registration). The result is stored (lua/fleet/region/init.lua).
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -10,8 +10,7 @@ local tokens = require "fleet.oauth.tokens"
 
 local M = {}
 
--- Asks one address. The account's tokens, store and options serve; only the address is another. A 421 that the call
--- followed shows in the address.
+-- Asks one address, with the account's tokens, store and options. The call may follow a 421; the address then differs afterwards.
 local function ask(context, base_url)
   local other = setmetatable({ base_url = base_url }, { __index = context })
   local client = core.client(other)
@@ -28,7 +27,7 @@ local function name_of(context, base_url)
   return core.region_at(context.vendor.name, base_url) or base_url
 end
 
--- ---- the search: what was asked, and what it said ----
+-- ---- the search ----
 
 local function new_search(context, info)
   return {
@@ -37,7 +36,7 @@ local function new_search(context, info)
   }
 end
 
--- One address. Returns the reply and the address where it came from when the account lives there.
+-- Asks one address. When the account lives there, returns the reply and the address that sent it.
 local function step(search, base_url)
   if search.asked[base_url] then return nil end
   local value, err, at = ask(search.context, base_url)
@@ -58,7 +57,7 @@ local function found_at(context, base_url, value)
   return { region = named, base_url = base_url }
 end
 
--- Where the account lives: the name of a region, or nil where no reply and no token says it.
+-- The region of the account, or nil when neither replies nor tokens name it.
 local function home_of(search)
   if search.home then return name_of(search.context, search.home) end
   for _, base_url in ipairs(search.unregistered) do
@@ -74,15 +73,15 @@ local function not_registered(search)
   return errors.failure("unregistered", string.format(text, where), { status = 412 })
 end
 
--- The refusals that asked for a registration say most.
+-- The err of the search: a refusal that asks for a registration is preferred, because it says what to do.
 local function nowhere(search)
   if search.unregistered[1] then return not_registered(search) end
   local err = search.first or errors.new("region", "the regions send this account to each other")
   return nil, err, err.kind
 end
 
---- Finds the region in which the account lives and the application may act, and uses it from now on.
---- Returns { region = "eu", base_url = "https://…" }, or nil, err, kind: `unregistered` says where to register.
+--- Finds the region in which the account lives and the application is registered, and uses it from now on. Returns { region = "eu",
+--- base_url = "https://…" }, or nil, err, kind; `unregistered` says where to register.
 function M.discover(context)
   local token, err, kind = tokens.access(context, "user")
   if not token then return nil, err, kind end

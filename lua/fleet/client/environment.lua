@@ -4,8 +4,8 @@ local core = require "fleet.core"
 
 local M = {}
 
---- The options whose variables are set. getenv: function(name); read(option, text): the value of a text, or nil, message.
---- Returns a table, or nil, message. A secret is taken as it is: its variable is seen by its owner only.
+--- The options whose variables are set. getenv: function(name); read(option, text): converts the text, or returns nil, message. Returns a
+--- table, or nil, message. Secrets are accepted: only the owner can see the variables of a process.
 function M.read(getenv, read)
   local found = {}
   for _, option in ipairs(core.options()) do
@@ -20,7 +20,7 @@ function M.read(getenv, read)
   return found
 end
 
---- The value of a variable's text for a program.
+--- Converts the text of a variable, for a program.
 function M.value(option, text)
   if option.type ~= "number" and option.type ~= "integer" then return text end
   local value = tonumber(text)

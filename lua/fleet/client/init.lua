@@ -1,4 +1,4 @@
--- Making clients: options into a context, the table that every call of the client works on.
+-- Makes clients: turns options into a context, the table that every call of the client works on.
 
 local closing = require "fleet.client.closing"
 local config = require "fleet.client.config"
@@ -13,7 +13,7 @@ local tasks = require "fleet.async"
 
 local M = {}
 
--- A key, the name of its file, or two of them: the new one first (rotation).
+-- Loads a key, a key file, or two of them, the new one first (rotation).
 local function load_keys(given, options)
   if given == nil then return nil end
   local list, keys = type(given) == "table" and given or { given }, {}
@@ -28,7 +28,7 @@ local function load_keys(given, options)
   return keys
 end
 
---- A new client from options, see fleet.new. Returns nil, err, kind when the key or the store cannot be opened.
+--- Makes a client from options, see fleet.new. Returns nil, err, kind when the key or the store cannot be opened.
 function M.new(options)
   local read, vendor, addresses = config.read(options or {})
   local keys, err, kind = load_keys(read.key, read)
@@ -43,14 +43,14 @@ function M.new(options)
   return core.client(context)
 end
 
---- A client from a configuration file and the variables FLEET_…, which come before it; see fleet.from_config. The file may be
---- absent where variables are set, unless the caller names it.
+--- Makes a client from a configuration file and the variables FLEET_…, which override it; see fleet.from_config. Without path, the file may
+--- be absent when variables are set.
 function M.from_config(path)
   local variables, message = environment.read(os.getenv, environment.value)
   if not variables then return errors.failure("invalid", "from_config: " .. message) end
   local options, err, kind = require("fleet.client.config_file").read(path)
   if err and (path or not err.absent or next(variables) == nil) then return nil, err, kind end
-  if options ~= nil and type(options) ~= "table" then return M.new(options) end -- which says what is wrong with it
+  if options ~= nil and type(options) ~= "table" then return M.new(options) end -- raises a message about the wrong type
   return M.new(tables.copy(options, variables))
 end
 

@@ -1,5 +1,5 @@
--- A view of a client or handle whose calls raise err in place of returning nil, err, kind. Everything reached through it,
--- such as a vehicle or a page walk, is such a view too.
+-- A view of a client or handle whose calls raise err instead of returning nil, err, kind. Everything that it returns, such as a vehicle or
+-- a page walk, is such a view too.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -35,7 +35,7 @@ function mt.__index(view, name)
   end
 end
 
--- A walk over pages: the cars that a loop sees are views, too. The walk knows its own cars, not the views of them.
+-- A walk over pages: the loop gets views of cars, and passes them back; the walk knows only the cars themselves.
 function mt.__call(view, ...)
   local object = inside[view]
   if type(object) ~= "table" then errors.usage("attempt to call a " .. tostring(view)) end

@@ -1,4 +1,4 @@
--- The store of a client: opened by its name, or the caller's own adapted once; sealed where there is a key for that.
+-- Opens the store of a client by name, or adapts the caller's own; seals it when there is a key for that.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -19,7 +19,7 @@ function M.open(given, log)
   return require("fleet.store.adapted")(given)
 end
 
--- A key that cannot be one is a mistake of the caller's; a file that cannot be read is the world's.
+-- An invalid key raises, because it is a usage error. An unreadable key file is returned as a failure.
 local function read_store_key(config)
   local text = config.store_key
   if not text then return nil end
@@ -28,7 +28,7 @@ local function read_store_key(config)
   return key, err, kind
 end
 
---- The store of these options; nil where a client's own memory will do; nil, err, kind.
+--- The store of these options; nil when the client's own memory is enough; or nil, err, kind.
 function M.of(config)
   local key, err, kind = read_store_key(config)
   if err then return nil, err, kind end

@@ -1,7 +1,7 @@
--- Signing a person in: the address to send them to, and what comes back (doc/protocol.md#sign-in, RFC 6749, RFC 7636).
+-- Signs a person in: makes the address to open, and handles the callback (doc/protocol.md#sign-in, RFC 6749, RFC 7636).
 --
--- The state is compared in constant time, works once and for ten minutes (it waits in the store); a nonce is compared with
--- the claim of the id_token before the pair is kept; an issuer, where one is named, must be ours.
+-- The state is stored, is compared in constant time, and is valid once and for ten minutes. The nonce is compared with the id_token's claim
+-- before the token pair is stored. An issuer, if given, must be ours.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -23,7 +23,7 @@ end
 
 local option_types = {
   scopes = "string", locale = "string", login_hint = "string", nonce = "string", prompt = "string",
-  prompt_missing_scopes = "boolean", require_requested_scopes = "boolean", show_keypair_step = "boolean", -- of third-party apps
+  prompt_missing_scopes = "boolean", require_requested_scopes = "boolean", show_keypair_step = "boolean", -- third-party apps only
 }
 
 local function check(name, options, config)
@@ -55,18 +55,17 @@ local function address_for(context, name, options, wanted)
   return address, pending
 end
 
---- The address that a person opens to sign in, and what `authorize` needs when they come back: a table of
---- strings, secret. options: scopes (list or text; default: those of fleet.new, else all of an owner; openid is added to
---- offline_access), locale, prompt, login_hint, nonce (texts; a nonce is made for openid), and for third-party apps prompt_missing_scopes,
---- require_requested_scopes, show_keypair_step (booleans). Returns url, pending, or nil, err, kind when the
---- store cannot keep the state.
+--- Makes the address that a person opens to sign in, and `pending`, the secret data that `authorize` needs afterwards: a table of strings.
+--- options: scopes (list or text; default: those of fleet.new, else all of an owner; openid is added to offline_access), locale, prompt,
+--- login_hint, nonce (texts; a nonce is made for openid), and for third-party apps prompt_missing_scopes, require_requested_scopes,
+--- show_keypair_step (booleans). Returns url, pending, or nil, err, kind when the store cannot keep the state.
 function M.authorize_url(context, options)
   return address_for(context, "authorize_url", options, scopes.wanted("authorize_url", options and options.scopes, context.config))
 end
 
--- ---- what comes back ----
+-- ---- the callback ----
 
--- Deletes the state from the store. Only the process whose delete succeeds may use it, so a state serves once.
+-- Deletes the state from the store. Only the process whose delete succeeds may use the state, so it is valid once.
 local function use_state(context, state)
   local key = state_key(state)
   local found, generation, kind = context.store:get(key)
@@ -77,7 +76,7 @@ local function use_state(context, state)
     { reason = "state_used" })
 end
 
--- The code of a callback that may be trusted, or nil, err, kind. The callback of another sign-in does not use up the state.
+-- The code of a valid callback, or nil, err, kind. The callback of another sign-in does not consume the state.
 local function code_of(context, callback, pending)
   local code, refused, kind, ours = core.callback(callback, pending, context.auth_url, context.token_url)
   if not code and not ours then return nil, refused, kind end
@@ -86,12 +85,11 @@ local function code_of(context, callback, pending)
   return code, refused, kind
 end
 
---- Finishes a sign-in: exchanges the code and keeps the pair. callback: the address that the browser was
---- sent to, as text, or the bare code; pending: from authorize_url. Returns true (with an err beside it
---- when the store refused the pair), or nil, err, kind: `auth` with err.reason state_missing,
---- state_mismatch, state_used, code_missing, issuer, nonce, or the server's own word (access_denied,
---- invalid_auth_code, login_required ...); `protocol` with reason malformed for an address that names a
---- field twice or is badly encoded. state_missing, state_mismatch and malformed leave the sign-in open.
+--- Finishes a sign-in: exchanges the code and stores the token pair. callback: the address to which the browser was redirected, as text, or
+--- the bare code; pending: from authorize_url. Returns true (and an err when the store rejected the pair), or nil, err, kind. `auth` has
+--- err.reason state_missing, state_mismatch, state_used, code_missing, issuer, nonce, or the server's own error (access_denied,
+--- invalid_auth_code, login_required ...). `protocol` has reason malformed for an address that repeats a field or is badly encoded. After
+--- state_missing, state_mismatch and malformed, the sign-in can still be finished.
 function M.authorize(context, callback, pending)
   local code, err, kind = code_of(context, callback, pending)
   if not code then return nil, err, kind end
@@ -105,13 +103,13 @@ end
 
 -- ---- other addresses ----
 
---- Where the person changes or withdraws what the application may do. options: back_url, or nothing.
+--- The address where the person changes or withdraws the application's permissions. options: back_url, or nothing.
 function M.consent_url(context, options)
   return core.consent_address(context.auth_url .. context.vendor.consent_path, context.config.client_id, options and options.back_url)
 end
 
---- An authorize address that asks for further scopes, besides those that authorize_url asks for. options: scopes, a list or
---- text, and the other options of authorize_url. Returns url, pending as authorize_url does.
+--- An authorize address that asks for further scopes, in addition to those of authorize_url. options: scopes, a list or text, and the other
+--- options of authorize_url. Returns url, pending as authorize_url does.
 function M.add_scopes_url(context, options)
   local more = scopes.list("add_scopes_url", options and options.scopes)
   if not more or #more == 0 then errors.usage "add_scopes_url: 'scopes' must be a list of scopes to add" end
@@ -119,9 +117,8 @@ function M.add_scopes_url(context, options)
     scopes.wanted("add_scopes_url", nil, context.config, more))
 end
 
---- The address that a person opens on the phone to pair the application's key with a car.
---- options: domain, where the key is hosted ("example.com"; default: that of fleet.new); vin, to choose the
---- car (may be left out).
+--- The address that a person opens on the phone to pair the application's key with a car. options: domain, which hosts the key
+--- ("example.com"; default: that of fleet.new); vin, the car (optional).
 function M.pairing_url(context, options)
   return core.pairing_address(context.vendor.pairing_url, options and options.domain or context.config.domain, options and options.vin)
 end

@@ -5,19 +5,19 @@
 local core = require "fleet.core"
 local endpoint = require "fleet.oauth.token_endpoint"
 local poll = require "fleet.async.poll"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local exchange_seconds = 30 -- the timeout of an exchange; the caller's own may be shorter
-local lease_seconds = 2 * exchange_seconds + 30 -- outlives what its holder sends, however slow the holder is (doc/manual/token-refresh.md)
+local lease_seconds = 2 * exchange_seconds + 30 -- longer than all requests of its holder (doc/manual/token-refresh.md)
 local first_pause, longest_pause = 0.02, 0.5
-local record_bytes = 16384 -- more than any reply seen, several times
+local record_bytes = 16384 -- several times the largest reply seen
 
--- Whether a stored token makes the exchange needless.
+-- Whether a stored token makes the exchange unnecessary.
 local function serves(slot, grant, stored)
   return stored and core.grant_serves(grant, stored, slot.context.clock())
 end
 
--- The lease; or the token that its holder has just stored; or nil, nil, err, kind.
+-- Returns the lease; or nil and the token that the lease's holder has just stored; or nil, nil, err, kind.
 local function lease_or_newer(slot, grant, seconds)
   local context = slot.context
   local pauses = poll.pauses(seconds, first_pause, longest_pause, context.clock, context.sleep)
@@ -31,8 +31,8 @@ local function lease_or_newer(slot, grant, seconds)
   end
 end
 
--- Returns the token of one exchange. Without an answer the same request is sent once more, because the service may have used the
--- refresh token. previous: send the refresh token before the newest.
+-- Exchanges once and returns the token. When no answer arrives, sends the same request once more, because the service may have consumed the
+-- refresh token. previous = true: sends the refresh token before the newest.
 local function exchange(slot, grant, lease, stored, previous)
   local context = slot.context
   local form, err, kind = endpoint.form(context, grant, stored, previous)
@@ -51,8 +51,8 @@ local function exchange(slot, grant, lease, stored, previous)
   return nil, err, kind, known
 end
 
--- A refusal is final only for the newest stored token, and only after the previous one was tried while the service accepts it.
--- Returns token; or nil, a newer stored one; or nil, nil, err, kind.
+-- Exchanges the newest stored token. A refusal is final only for that token, and only after the previous one was tried while the service
+-- accepts it. Returns token; or nil, a newer stored one; or nil, nil, err, kind.
 local function exchange_newest(slot, grant, lease, stored)
   local token, err, kind, known = exchange(slot, grant, lease, stored)
   if known ~= "refused" or grant.kind ~= "refresh" then return token, nil, err, kind end
@@ -82,7 +82,7 @@ local function save(slot, token, replaced, resources)
   return token, err
 end
 
--- The token, with an err beside it when it could not be saved; or nil, err, kind.
+-- Returns the token, and an err when it could not be saved; or nil, err, kind.
 local function under_lease(slot, grant, resources)
   local stored, err, kind = slot:read()
   if stored == nil then return nil, err, kind end
@@ -96,7 +96,7 @@ local function under_lease(slot, grant, resources)
   return save(slot, token, grant.kind == "refresh" and stored or nil, resources)
 end
 
--- The same, from the lease on. The caller closes `resources`.
+-- Takes the lease, then does the same. The caller closes `resources`.
 local function perform(slot, grant, seconds, resources)
   local newer, err, kind
   resources.lease, newer, err, kind = lease_or_newer(slot, grant, seconds)
@@ -105,16 +105,16 @@ local function perform(slot, grant, seconds, resources)
   return under_lease(slot, grant, resources)
 end
 
--- An error of the store here does not undo the exchange.
+-- A store error during release does not undo the exchange.
 local function release(resources)
   if resources.ticket then pcall(resources.ticket.close, resources.ticket) end
   if resources.lease then pcall(resources.lease.release, resources.lease) end
 end
 
---- Exchanges for the token of a slot (token_cache.lua) and returns it, with an err beside it when the store refused it; or nil,
---- err, kind. grant: kind and what is sent of src/oauth/grant.c; nonce, that the reply's id_token must carry; and which stored
---- token makes the exchange needless: always, none does; replaces, any but this token; rejected, any but that with this access
---- token. What raises after the exchange leaves the token in memory: it is returned, with an err.
+--- Exchanges a grant for the token of a slot (token_cache.lua). Returns the token, and an err when the store rejected it; or nil, err,
+--- kind. grant: kind and the parameters of src/oauth/grant.c; nonce, which the reply's id_token must contain; and the stored token that
+--- makes the exchange unnecessary: with always none, with replaces any token but this one, with rejected any token but the one with this
+--- access token. An error raised after the exchange leaves the token in memory: the token is returned, with an err.
 return function(slot, grant, seconds)
   local resources = { lease = false, ticket = false } -- preallocated: storing them later cannot fail
   local ok, token, err, kind = pcall(perform, slot, grant, seconds, resources)

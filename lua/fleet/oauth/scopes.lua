@@ -1,4 +1,4 @@
--- Scopes: which there are, which are asked for, how a list of them is written (doc/protocol.md#scopes).
+-- Scopes: the known ones, those that a sign-in requests, and how a list of them is written (doc/protocol.md#scopes).
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -6,7 +6,7 @@ local tables = require "fleet.util.tables"
 
 local M = {}
 
---- All scopes of an owner, asked for where the caller names none; those of businesses and of the application itself are named.
+--- All scopes of an owner, the default of a sign-in. Scopes of businesses and of the application itself must be named.
 M.owner = {
   "openid", "offline_access", "user_data", "vehicle_device_data", "vehicle_location", "vehicle_cmds", "vehicle_charging_cmds",
   "energy_device_data", "energy_cmds",
@@ -19,14 +19,14 @@ local function wrong(where)
   errors.usage("%s: bad option 'scopes': it must be a list of strings, or a text with blanks between them", where)
 end
 
--- A scope that is not known may be new; one that is nearly a known one is misspelt.
+-- An unknown scope may be new, unless it resembles a known one: then it is reported as misspelt.
 local function check(where, scope)
   if type(scope) ~= "string" or scope == "" or string.find(scope, "%s") then wrong(where) end
   local sentence = not known[scope] and core.unknown("scope", scope, known)
   if sentence and string.find(sentence, "did you mean", 1, true) then errors.usage(where .. ": " .. sentence) end
 end
 
---- A list of scopes from a list, or from a text with blanks between them; nil for nil. Raises for a misspelt one.
+--- A list of scopes from a list, or from a text with spaces between them; nil for nil. Raises for a misspelt scope.
 function M.list(where, given)
   if given == nil then return nil end
   local list = {}
@@ -41,8 +41,8 @@ function M.list(where, given)
   return list
 end
 
---- What is asked of a person: the list given, else that of fleet.new, else all of an owner; and openid with offline_access, without
---- which the service gives no refresh token. more: a further list.
+--- The scopes that a sign-in requests: the given list, else that of fleet.new, else all of an owner; and openid with offline_access,
+--- because the service otherwise gives no refresh token. more: a further list.
 function M.wanted(where, given, config, more)
   local list = M.list(where, given)
   if list and #list == 0 then errors.usage(where .. ": 'scopes' is an empty list") end
@@ -56,7 +56,7 @@ function M.wanted(where, given, config, more)
   return all
 end
 
---- The scopes that are wanted and not granted. granted: list, empty where the token does not name them.
+--- The wanted scopes that were not granted. granted: list, empty when the token does not name them.
 function M.missing(wanted, granted)
   local have, list = tables.set(granted), {}
   if next(have) == nil then return list end

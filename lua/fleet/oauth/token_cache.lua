@@ -1,28 +1,28 @@
--- The newest token of each kind (user, partner, business) that this process can know of: as the store has it, as an
--- exchange has just brought it, or as the store refused it.
+-- The newest token of each kind (user, partner, business) that this process knows: read from the store, from an exchange, or one that the
+-- store rejected.
 --
--- What an exchange brings is never lost (doc/protocol.md#refresh-tokens): its reply and an empty token to take it are kept
--- here before it is sent, so that an error raised afterwards leaves a pair that the next call finds, uses and saves.
+-- The result of an exchange is never lost (doc/protocol.md#refresh-tokens). The objects for its reply and its token are kept here before
+-- the request is sent. When an error is raised afterwards, the next call finds the token pair, uses it and saves it.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 local tasks = require "fleet.async"
 
 local M = {}
 
-local look_again = 60 -- seconds after which another process's newer pair is noticed
-local out_of_memory = "not enough memory" -- the words of Lua
-local save_again = 1 -- seconds between attempts to save what the store refused
+local look_again = 60 -- seconds after which the store is read again, because another process may have refreshed
+local out_of_memory = "not enough memory" -- Lua's own message
+local save_again = 1 -- seconds between attempts to save a token that the store rejected
 
 M.kinds = { "user", "partner", "business" }
 
 local Slot = {}
 Slot.__index = Slot
 
---- What this process knows of the token of a kind: known, read at read_at; unsaved, which the store refused and was offered at
---- tried; refused at refused_at, whose refresh token is no longer good; the exchange under way. Each is a member from the
---- beginning: to keep what an exchange brings takes no memory. key: of the store; its lease is the right to exchange.
+--- The state of one kind of token in this process. known: the token read at read_at; unsaved: the token that the store rejected, last
+--- offered at tried; refused: a token whose refresh token the service rejected at refused_at; the exchange in flight. All members exist
+--- from the start: keeping the result of an exchange allocates nothing. key: of the store; its lease is the right to exchange.
 function M.slot(context, token_kind)
   local slots = context.tokens.slots
   if not slots[token_kind] then
@@ -43,7 +43,7 @@ end
 
 -- ---- the store ----
 
--- A store of the caller's may raise: that is a failure like any other. A cancelled task ends.
+-- An error raised by the caller's store is a failure like any other. A cancelled task ends.
 local function ask_store(slot, method, ...)
   local store = slot.context.store
   local ok, value, more, kind = pcall(store[method], store, slot.key, ...)
@@ -62,7 +62,7 @@ local function read_stored(slot)
   return token, generation
 end
 
---- Writes a token so that it lasts. options: those of store:put. Returns its generation, or nil, err, kind.
+--- Writes a token durably. options: those of store:put. Returns its generation, or nil, err, kind.
 function Slot.put(slot, token, options)
   options.durable = true
   local generation, err, kind = ask_store(slot, "put", token:json(), options)
@@ -70,7 +70,7 @@ function Slot.put(slot, token, options)
   return errors.failure("store", "the store does not say whether it has the new tokens")
 end
 
---- The newest token, from the store unless it refused a newer one: token, generation in the store; false, generation where
+--- The newest token: from the store, unless the store rejected a newer one. Returns token, generation in the store; false, generation when
 --- there is none; nil, err, kind.
 function Slot.read(slot)
   local stored, generation, kind = read_stored(slot)
@@ -89,28 +89,28 @@ function Slot.expect(slot, facts)
   return facts
 end
 
---- The exchange brought nothing, or what it brought is safe.
+--- Forgets the exchange: it brought nothing, or its result is saved.
 function Slot.forget(slot)
   local exchange = slot.exchange
   slot.exchange = false
   if exchange and exchange.reply then exchange.reply:close() end
 end
 
---- Keeps a token that the store refused: it is used, and saved when the store can again.
+--- Keeps a token that the store rejected: it is used, and saved once the store accepts it.
 function Slot.keep(slot, token, err)
   slot.unsaved, slot.tried, slot.refused = token, (slot.context.clock()), false
   slot:forget()
   pcall(slot.report, slot, "token_unsaved", err)
 end
 
---- Takes a token as the newest that is stored.
+--- Takes a token as the newest stored one.
 function Slot.learn(slot, token)
   if slot.known then token:age_of(slot.known) end
   slot.known, slot.read_at = token, (slot.context.clock())
   return token
 end
 
---- The token is in the store. The exchange is forgotten last: until then what raises leaves it to be recovered.
+--- Records that the token is stored. The exchange is forgotten last: until then an error leaves the token recoverable.
 function Slot.saved(slot, token)
   slot:learn(token)
   slot.unsaved, slot.refused = false, false
@@ -118,17 +118,17 @@ function Slot.saved(slot, token)
   return token
 end
 
---- Notes that the service refused a refresh token, so that it is not offered again at every call.
+--- Records that the service rejected a refresh token, so that later calls do not send it again.
 function Slot.refuse(slot, token)
   slot.refused, slot.refused_at = token, (slot.context.clock())
 end
 
---- Something raised out of the exchange of this kind, if there is one.
+--- Handles an error that was raised during the exchange of this kind, if there is one.
 function Slot.interrupted(slot)
   if slot.exchange then slot.exchange.running = false end
 end
 
--- The reply of a request whose promise was abandoned, now or later; nil where it was never sent.
+-- The reply of a request whose promise was abandoned, now or later; nil when it was never sent.
 local function reply_on_the_wire(promise)
   if not promise or not promise.token then return nil end
   return tasks.await(promise)
@@ -138,7 +138,7 @@ end
 local function reply_of_host(request)
   if not request.answer then return nil end
   local read, reply = pcall(core.reply, request.answer)
-  if not read and reply == out_of_memory then error(reply, 0) end -- at another time it can be read
+  if not read and reply == out_of_memory then error(reply, 0) end -- it can be read later
   request.answer = false
   return read and reply
 end
@@ -160,11 +160,11 @@ function Slot.recover(slot, failure)
   if not exchange.issued and not (reply_of(exchange) and exchange.token:take(exchange)) then return slot:forget() end
   local made, err = pcall(errors.new, "store", "the new tokens are not saved: " .. tostring(failure or "interrupted"))
   slot:keep(exchange.token, made and err or nil)
-  if not failure then slot.tried = false end -- the store was not asked yet
+  if not failure then slot.tried = false end -- the store has not been asked yet
   return exchange.token, made and err or nil
 end
 
--- ---- the newest ----
+-- ---- the newest token ----
 
 local function save_unsaved(slot)
   local token, mono = slot.unsaved, slot.context.clock()
@@ -172,7 +172,7 @@ local function save_unsaved(slot)
   slot.tried = mono
   local stored, generation = read_stored(slot)
   if stored == nil then return end
-  if stored and not token:newer(stored) then -- another process exchanged or signed in meanwhile
+  if stored and not token:newer(stored) then -- another process has exchanged or signed in
     slot:saved(stored)
   elseif slot:put(token, { generation = generation }) then
     slot:saved(token)
@@ -180,32 +180,32 @@ local function save_unsaved(slot)
   end
 end
 
--- What an exchange left behind is taken, and what the store refused is offered to it again.
+-- Recovers the token of an interrupted exchange, and offers the store again the token that it rejected.
 local function save_pending(slot)
   if slot.exchange then slot:recover() end
   if slot.unsaved then save_unsaved(slot) end
   return slot.unsaved
 end
 
---- The token that was read a moment ago, where no other is under way; else nil.
+--- The token that was read recently, if no other one is pending; else nil.
 function Slot.at_hand(slot)
   if slot.exchange or slot.unsaved or not slot.known then return nil end
   return (slot.context.clock()) - slot.read_at < look_again and slot.known or nil
 end
 
---- The newest token that this process can know of: token, false where there is none, or nil, err, kind. fresh: ask the
---- store even if it was asked a moment ago.
+--- The newest token that this process can know: token, false when there is none, or nil, err, kind. fresh = true: reads the store even if
+--- it was read recently.
 function Slot.newest(slot, fresh)
   local found = save_pending(slot) or not fresh and slot:at_hand()
   if found then return found end
   local known = slot.known
   local token, err, kind = slot:read()
-  if token == nil and known then return known end -- the store fails; what was read is still good
+  if token == nil and known then return known end -- the store fails; the token read before is still good
   if token == nil then return nil, err, kind end
   return token and slot:learn(token)
 end
 
---- Removes the token from the store and forgets it. Returns true, or nil, err, kind.
+--- Removes the token from the store and from memory. Returns true, or nil, err, kind.
 function Slot.remove(slot)
   local done, err, kind = ask_store(slot, "delete")
   if not done and kind and kind ~= "not_found" then return nil, err, kind end
@@ -214,7 +214,7 @@ function Slot.remove(slot)
   return true
 end
 
---- Offers the store once more what it refused. Returns true when nothing is left unsaved, else nil, err, kind.
+--- Offers the store again the tokens that it rejected. Returns true when all are saved, else nil, err, kind.
 function M.save(context)
   local left
   for _, token_kind in ipairs(M.kinds) do
@@ -226,7 +226,7 @@ function M.save(context)
   return errors.failure("store", string.format("the %s token of account '%s' could not be saved", left.kind, context.config.account))
 end
 
---- The client is closed: offers the store what it refused, and wipes the tokens once all of them are safe there.
+--- Called when the client closes: offers the store the tokens that it rejected, and wipes the tokens once all are saved.
 function M.close(context)
   if not M.save(context) then return end
   for _, token_kind in ipairs(M.kinds) do

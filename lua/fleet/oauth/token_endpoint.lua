@@ -1,4 +1,4 @@
--- One call to the token address: the form goes there, and the token of the exchange takes what comes back.
+-- Sends one request to the token address and puts the reply into the token of the exchange.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -14,13 +14,13 @@ function M.open_source(context)
   return context.config.client_secret == nil
 end
 
---- nil, err, kind, as the call that needed the token reports it.
+--- Returns nil, err, kind, as the call that needs the token reports it.
 function M.failure(kind, message, more)
   return errors.failure(kind, message, tables.copy(more, { outcome = "not_sent" }))
 end
 
---- What is sent for a grant (doc/protocol.md#token-requests); nil, err, kind where there is nothing to exchange. The audience
---- is the service itself, also where a socket leads to it.
+--- The form of a grant (doc/protocol.md#token-requests); nil, err, kind when there is nothing to exchange. The audience is the service
+--- itself, even when requests go through a socket.
 function M.form(context, grant, token, previous)
   return core.grant(grant.kind, tables.copy(grant, {
     client_id = context.config.client_id, client_secret = context.config.client_secret,
@@ -28,11 +28,11 @@ function M.form(context, grant, token, previous)
   }))
 end
 
---- Sends exchange.form and fills exchange.token (see expect in token_cache.lua). Returns true; or nil, err, kind and what is
---- known of the code or refresh token that was sent: "refused" (it is no longer good), "unanswered" (it may have been used:
---- the same may be sent once more), "kept" (it is as good as before).
+--- Sends exchange.form and fills exchange.token (see expect in token_cache.lua). Returns true; or nil, err, kind and the state of the code
+--- or refresh token that was sent: "refused" (no longer valid), "unanswered" (perhaps consumed; the same request may be sent once more),
+--- "kept" (still valid).
 function M.send(context, exchange, seconds)
-  local host = M.open_source(context) and context.auth_url or context.token_url -- the other apps have a host of their own
+  local host = M.open_source(context) and context.auth_url or context.token_url -- other apps use a host of their own
   local request = {
     method = "POST", url = host .. context.vendor.token_path, body = exchange.form, headers = headers, answer = false, promise = false,
   }

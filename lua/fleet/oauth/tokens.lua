@@ -1,7 +1,7 @@
--- The tokens of an account: three kinds (user, partner, business), each with the one grant by which it is refreshed.
+-- The tokens of an account: three kinds (user, partner, business), each with one grant that refreshes it.
 --
--- No failure loses a token: lua/fleet/oauth/exchange.lua has the sequence. This file has the grant of each kind and
--- the result for a caller whose refresh fails.
+-- No failure loses a token: lua/fleet/oauth/exchange.lua has the sequence. This file chooses the grant of each kind, and the result of a
+-- call whose refresh fails.
 
 local check_options = require "fleet.util.check_options"
 local core = require "fleet.core"
@@ -13,12 +13,12 @@ local scopes = require "fleet.oauth.scopes"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 local exchange_under_lease = require "fleet.oauth.exchange"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
 local failure = endpoint.failure
-local serves_for = 5 -- seconds that a token must live on to be sent without a look at another
+local serves_for = 5 -- seconds: a token that expires sooner is refreshed first
 
 -- ---- exchanging ----
 
@@ -30,8 +30,8 @@ local function await(context, flight, seconds)
   return flight:wait()
 end
 
--- Exchanges in a task of its own where tasks exist, so that a caller's timeout does not cancel the exchange. Callers with the same
--- key share one exchange. patience: seconds to wait for another process's exchange; nil: the same as seconds.
+-- Exchanges in a separate task if tasks are available, so that a caller's timeout does not cancel the exchange. Callers with the same key
+-- share one exchange. patience: seconds to wait for another process's exchange; by default `seconds`.
 local function in_background(slot, key, grant, seconds, patience)
   local context = slot.context
   seconds = seconds or context.config.timeout or 30
@@ -50,14 +50,14 @@ local function in_background(slot, key, grant, seconds, patience)
   return await(context, flight, seconds)
 end
 
--- What a caller asked for. Returns true, with an err beside it when the pair is in use and not yet saved; or nil, err, kind.
+-- Exchanges on request. Returns true, and an err when the token pair is in use but not saved; or nil, err, kind.
 local function exchanged(slot, grant)
   local token, err, kind = in_background(slot, grant, grant)
   if not token then return nil, err, kind end
   return true, err
 end
 
--- The same with what no refresh token is needed for; no stored token makes it needless.
+-- The same for a grant that needs no refresh token; a stored token does not make it unnecessary.
 local function signed_in(context, token_kind, grant)
   local able, err, kind = need.exchangeable(context.config, token_kind)
   if not able then return nil, err, kind end
@@ -67,13 +67,13 @@ end
 
 -- ---- a token for a call ----
 
--- What is exchanged for a new token, unless a stored one serves. A partner token has nothing to refresh it with.
+-- The grant that gives a new token, unless a stored one is usable. A partner token has no refresh token.
 local function grant_for(slot, token, rejected)
   if slot.kind ~= "partner" then return { kind = "refresh", rejected = rejected } end
   return { kind = "partner", scope = token and token:facts().asked or nil, rejected = rejected }
 end
 
--- With a token that still serves, a call waits for an exchange of this process only: another process may have died in its own.
+-- While the token is still valid, a call waits only for an exchange of this process: another process may have crashed during its own.
 local function renew(slot, token, serves, options)
   local seconds = options.deadline and options.deadline - tasks.real()
   local grant = grant_for(slot, token, options.rejected)
@@ -81,7 +81,7 @@ local function renew(slot, token, serves, options)
   return in_background(slot, slot.kind .. "/early", grant, seconds, 0)
 end
 
---- The access token that M.access would return at once, or nil where something must be asked or said first.
+--- The access token if M.access would return it at once without waiting or reporting; else nil.
 function M.at_hand(context, token_kind)
   if context.config.token then return context.config.token end
   local token = cache.slot(context, token_kind):at_hand()
@@ -94,11 +94,10 @@ local function given_token(token, rejected)
   return errors.failure("auth", refused, { outcome = "not_sent" })
 end
 
---- An access token for a call: the stored one, or a newly exchanged one. token_kind: "user", "partner" or "business".
---- options: rejected, the access token that was just answered with 401; deadline, in real seconds, until when to wait for
---- another process that is exchanging. Returns the token, or nil, err, kind (err.outcome: of the exchange): `auth` only when there is no
---- token or the newest refresh token was refused. Beside a token it returns "stored" where another process had exchanged the
---- rejected one already.
+--- An access token for a call: the stored one, or a new one. token_kind: "user", "partner" or "business". options: rejected, the access
+--- token that was just answered with 401; deadline, in real seconds, until when to wait for another process's exchange. Returns the token,
+--- or nil, err, kind (err.outcome: of the exchange); kind is `auth` only when there is no token or the newest refresh token was rejected.
+--- Returns "stored" as a second value when another process had already refreshed the rejected token.
 function M.access(context, token_kind, options)
   options = options or {}
   local config, rejected = context.config, options.rejected
@@ -126,7 +125,7 @@ function M.holds(context, token_kind)
   return cache.slot(context, token_kind):newest() and true or false
 end
 
--- ---- what a caller asks for ----
+-- ---- exchanges on request ----
 
 local refreshable = { "user", "business" }
 
@@ -137,8 +136,8 @@ local function refreshed_kind(options)
   return kind
 end
 
---- Exchanges the refresh token now, unless another process just did. options: auth, "user" or "business", default
---- "user". Returns true (with an err beside it when the store refused the new pair), or nil, err, kind.
+--- Exchanges the refresh token now, unless another process just did. options: auth, "user" (default) or "business". Returns true (and an
+--- err when the store rejected the new pair), or nil, err, kind.
 function M.refresh(context, options)
   local slot = cache.slot(context, refreshed_kind(options))
   local token, err, kind = slot:newest(true)
@@ -155,8 +154,8 @@ function M.partner_login(context, options)
   return signed_in(context, "partner", { kind = "partner", scope = list and #list > 0 and table.concat(list, " ") or nil })
 end
 
---- A business token. options: auth_code, from the vendor's business consent; scopes, a list (default:
---- config.scopes). The code is not kept: when the token has ended, after hours, the business hands out another.
+--- A business token. options: auth_code, from the vendor's business consent; scopes, a list (default: config.scopes). The code is not
+--- stored: when the token expires after some hours, the business must issue another code.
 function M.business_login(context, options)
   options = options or {}
   if type(options.auth_code) ~= "string" or options.auth_code == "" then
@@ -167,12 +166,12 @@ function M.business_login(context, options)
   return signed_in(context, "business", { kind = "business", auth_code = options.auth_code, scope = table.concat(list, " ") })
 end
 
---- A user's pair for the code of a callback: lua/fleet/oauth/authorize.lua. given: code, redirect_uri, code_verifier, nonce.
+--- A user's token pair for the code of a callback: lua/fleet/oauth/authorize.lua. given: code, redirect_uri, code_verifier, nonce.
 function M.exchange_code(context, given)
   return signed_in(context, "user", tables.copy(given, { kind = "code" }))
 end
 
---- Refreshes pairs that are older than 30 days, so that none dies of disuse after three months. Returns true when one was
+--- Refreshes token pairs that are older than 30 days, because an unused pair expires after three months. Returns true when one was
 --- refreshed, false when none needed it, or nil, err, kind.
 function M.keep_alive(context)
   local done = false
@@ -198,21 +197,20 @@ local function logout_kinds(options)
   errors.unknown_choice("logout", "auth", kind, cache.kinds)
 end
 
---- Removes the account's tokens from the store and from memory. options: auth, "user", "partner" or "business", default all.
---- The vendor still knows what the person granted: consent_url withdraws that. Returns true, or nil, err, kind.
+--- Removes the account's tokens from the store and from memory. options: auth, "user", "partner" or "business", by default all. The
+--- person's consent at the vendor remains: consent_url withdraws it. Returns true, or nil, err, kind.
 function M.logout(context, options)
   for _, token_kind in ipairs(logout_kinds(options)) do
     local flight = context.tokens.flights[token_kind]
-    if flight then pcall(flight.wait, flight) end -- or it would store a new pair behind us
+    if flight then pcall(flight.wait, flight) end -- otherwise it would store a new pair afterwards
     local done, err, kind = cache.slot(context, token_kind):remove()
     if not done then return nil, err, kind end
   end
   return true
 end
 
---- What scopes authorize_url asks for by default, and what the user's token was granted: { asked = list, granted = list,
---- missing = list }; granted and missing are absent where there is no token, or it does not name them. nil, err, kind when the store
---- cannot be read.
+--- The scopes that authorize_url asks for by default, and those that were granted: { asked = list, granted = list, missing = list }.
+--- granted and missing are absent when there is no token, or it does not name them. Returns nil, err, kind when the store cannot be read.
 function M.scopes(context)
   local info, err, kind = M.info(context)
   if not info then return nil, err, kind end
@@ -221,8 +219,8 @@ function M.scopes(context)
   return { asked = asked, granted = granted, missing = granted and scopes.missing(asked, granted) }
 end
 
---- For the end of a process: waits for all running exchanges and offers the store again the tokens that it refused. Returns true,
---- or nil, err, kind when a token is still not saved.
+--- For the end of a process: waits for all running exchanges and offers the store again the tokens that it rejected. Returns true, or nil,
+--- err, kind when a token is still not saved.
 function M.finish(context)
   local flights = {}
   for _, flight in pairs(context.tokens.flights) do flights[#flights + 1] = flight end
@@ -230,15 +228,15 @@ function M.finish(context)
   return cache.save(context)
 end
 
--- ---- what a token says ----
+-- ---- facts of a token ----
 
--- The claims of the access token, which is not verified: hints only. {} where there are none.
+-- The claims of the access token. They are not verified and serve as hints only. {} when there are none.
 local function claims_of(facts)
   local claims = facts.claims and core.json_decode(facts.claims)
   return type(claims) == "table" and claims or {}
 end
 
--- The granted scopes as the server or the access token names them, else those that were asked for.
+-- The granted scopes as the server or the access token names them, else those that were requested.
 local function scopes_of(facts, claims)
   if not facts.scope and type(claims.scp) == "table" then return claims.scp end
   local list = {}
@@ -257,9 +255,9 @@ local function describe(context, token, unsaved)
   }
 end
 
---- What is known of the account's tokens, without the tokens: { user = { expires_at, expires_in, refreshed_at, refresh_by,
---- scopes, unsaved, subject, audience, region }, partner =, business = }; times in UTC seconds, expires_in in seconds. A
---- kind without token is absent. nil, err, kind when the store cannot be read.
+--- What is known of the account's tokens, without the tokens: { user = { expires_at, expires_in, refreshed_at, refresh_by, scopes, unsaved,
+--- subject, audience, region }, partner =, business = }; times in UTC seconds, expires_in in seconds. A kind without a token is absent.
+--- Returns nil, err, kind when the store cannot be read.
 function M.info(context)
   local found = {}
   if context.config.token then
