@@ -1,8 +1,8 @@
 -- Signed commands: handshake, sign, send, read the answer, and recover at most once (doc/protocol.md#outcomes).
 --
--- A message is sent once. It is signed again only when the vehicle proved, by authenticated session info for this very
--- message, that it has taken no copy of it so far (in the same epoch with the same counter, once); when it certainly never left;
--- or, for a command that sets a named state, after an unknown outcome.
+-- A message is sent once. It is signed again only in three cases: the vehicle proved, by authenticated session info for this message, that
+-- it has not taken a copy (the same counter is then used once more in the same epoch); the message certainly never left; or the command
+-- sets a named state and its outcome is unknown.
 
 local calls = require "fleet.call"
 local core = require "fleet.core"
@@ -10,17 +10,17 @@ local failure = require "fleet.call.failure"
 local rows = require "fleet.call.rows"
 local session_pool = require "fleet.signing.session_pool"
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
-local lifetime = 15 -- seconds in which a vehicle takes a command
+local lifetime = 15 -- seconds in which a vehicle accepts a message
 
 local envelope_row = rows.by_name.signed_command
 
 -- ---- the handshake ----
 
--- The planned command, or the bytes of a message that is no command: then call.wanted names the member of the answer that is read.
+-- The planned command, or the bytes of a message that is not a command: call.wanted then names the member of the answer to read.
 local function content(call)
   return call.payload or call.request
 end
@@ -36,7 +36,7 @@ local function one_handshake(call, slot)
   return slot.session:accept(reply, (tasks.now()))
 end
 
--- A reply whose tag is wrong may be a stray one; a second handshake settles it.
+-- A reply with a wrong tag may belong to another request; a second handshake decides.
 local function handshake_with(call, slot, which)
   local ok, err, kind
   for try = 1, 2 do
@@ -50,8 +50,7 @@ local function handshake_with(call, slot, which)
   return ok, err, kind
 end
 
--- A session keeps its key while that key is on the vehicle. Otherwise every key of the account is tried, the new one first (key
--- rotation).
+-- A session keeps its key while that key is on the vehicle. Otherwise all keys of the account are tried, the new one first (key rotation).
 local function handshake(call, slot, due)
   local keys, ok, err, kind = #call.context.keys, nil, nil, "key_not_paired"
   if due == "confirm" then
@@ -80,8 +79,8 @@ end
 
 local all_used = "the vehicle says that all counters of this key are used: restart the vehicle's computer, or pair another key"
 
--- Whether the session can sign and its next counter is reserved in the store, after a handshake where one is due: true; or nil, err,
--- kind.
+-- Makes sure that the session can sign and its next counter is reserved in the store, after a handshake if one is due. Returns true; or
+-- nil, err, kind.
 local function ready_to_sign(call, slot)
   local context, repeatable = call.context, call.idempotent
   local ok, err, kind = session_pool.prepare(context, slot, repeatable, context.clock())
@@ -93,9 +92,9 @@ local function ready_to_sign(call, slot)
   return ok, err, kind
 end
 
--- Draws a counter (session:sign_request does it) and signs the command. place: the id of an earlier message whose counter is used
--- again; returns nothing then when the epoch of that message has ended. Returns the call that carries the message, and the message's id;
--- or nil, err, kind.
+-- Draws a counter (session:sign_request does it) and signs the command. place: the id of an earlier message whose counter is reused;
+-- returns nothing if the epoch of that message has ended. Returns the call that carries the message, and the message's id; or nil, err,
+-- kind.
 local function sign(call, session, place)
   local now = tasks.now()
   local request, id, kind = session:sign_request(content(call), envelope_row.pointer, now, place)
@@ -105,7 +104,7 @@ local function sign(call, session, place)
   return sub, id
 end
 
--- Sends a signed message and reads its answer, which may say something about the session itself.
+-- Sends a signed message and reads its answer, which may contain session info.
 local function deliver(call, slot, session, sub, id)
   call.envelope_call = sub
   local bytes, err, kind = calls.attempts(sub)
@@ -121,7 +120,7 @@ local function deliver(call, slot, session, sub, id)
   return value, err, kind
 end
 
--- One command in the vehicle's slot: its result, or nil, err, kind. nil alone: the rate limit lets it wait first (call.pause).
+-- One command in the vehicle's slot: its result, or nil, err, kind. Returns nil alone when the rate limit makes it wait first (call.pause).
 local function exchange(call, slot, hold)
   -- 1. May it be sent?
   local admitted, err, kind = calls.admitted(call)
@@ -133,7 +132,7 @@ local function exchange(call, slot, hold)
   ok, err, kind = ready_to_sign(call, slot)
   if not ok then return not_sent(err, kind) end
 
-  -- 3. Sign. Outside of the security domain other commands may sign from now on.
+  -- 3. Sign. Outside the security domain, other commands may sign from now on.
   local session = slot.session
   local sub, id, why = sign(call, session)
   if not sub then return not_sent(id, why) end
@@ -144,16 +143,16 @@ local function exchange(call, slot, hold)
   value, err, kind = deliver(call, slot, session, sub, id)
   if not err or not err.resynced or err.outcome ~= "refused" or call.signed_again then return value, err, kind end
 
-  -- 5. The vehicle has taken no copy so far, but a relay may still deliver the first message. The vehicle takes one of two with the same
-  -- counter at most, and in the security domain only while no higher one came in between (doc/protocol.md#recovery).
+  -- 5. The vehicle has not taken a copy so far, but a relay may still deliver the first message. With the same counter, the vehicle takes
+  -- at most one of the two; in the security domain only if no higher counter came in between (doc/protocol.md#recovery).
   sub, id = sign(call, session, id)
   if not sub then return value, err, kind end
   call.signed_again = true
   return deliver(call, slot, session, sub, id)
 end
 
--- Runs act(call, slot, hold) while it owns the slot of the vehicle's domain, and always leaves the slot: no code that may raise runs
--- between entering and the protected call.
+-- Runs act(call, slot, hold) while it owns the slot of the vehicle's domain, and always leaves the slot: between entering and the protected
+-- call there is no code that may raise.
 local function in_slot(call, act)
   call.envelope_call, call.session_invalid, call.expired, call.trait = nil, nil, nil, nil
   local real, now = tasks.times()
@@ -177,8 +176,8 @@ end
 
 -- ---- recovery ----
 
--- The vehicle rejected the session, as after a repair. A fresh handshake finds the cause at once and not after days of failures
--- (doc/protocol.md#session-handshake), and the next command finds it done.
+-- The vehicle rejected the session, as after a repair. A new handshake finds the cause at once instead of after days of failures
+-- (doc/protocol.md#session-handshake), and the next command can use its session.
 local function add_cause(call, err)
   local trait = call.trait
   local ok, why, kind = in_slot(call, fresh_session)
@@ -188,7 +187,7 @@ local function add_cause(call, err)
   if kind == "key_not_paired" then err.kind = kind end
 end
 
--- Whether another message for the same command may be made after this failure: core.recovery decides; true after its pause.
+-- Whether the command may be sent in another message after this failure: core.recovery decides; returns true after its pause.
 local function again(call, err)
   if calls.wake_first(call, err) then return true end
   local action, seconds = core.recovery(err.kind, err.outcome, {
@@ -205,7 +204,7 @@ local function again(call, err)
   return action ~= nil
 end
 
--- The caller asked for the command, not for the envelope that carried it: its name is taken out.
+-- The caller asked for the command, not for the envelope that carried it: removes the envelope's name.
 local function annotate(call, err)
   local name = call.row.name .. ": "
   local message = string.gsub(err.message, "^" .. envelope_row.name .. ": ", "")

@@ -9,17 +9,17 @@
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
--- A lease outlasts the call that takes it. After the death of its holder it ends by itself. One that ends too early costs an exchange:
--- no other process uses the counters reserved in the store, and a save without the lease fails.
+-- A lease outlasts the call that takes it, and expires after its holder's death. A lease that expires too early costs one more exchange: no
+-- other process uses the counters reserved in the store, and a save without the lease fails.
 local shortest_lease, beyond_call = 15, 5 -- seconds
-local block = 32 -- counters per reservation: what a vehicle tolerates (doc/protocol.md#counters-and-time)
-M.most_at_once = 16 -- messages under way: a vehicle refuses a counter that 32 others have overtaken
-local longest_use = 2 -- seconds of use after which other processes get the lease
-local lease_gap = 0.15 -- seconds for which the lease then stays free: longer than they pause
+local block = 32 -- counters per reservation: the gap that a vehicle tolerates (doc/protocol.md#counters-and-time)
+M.most_at_once = 16 -- messages in flight: a vehicle rejects a counter after 32 higher ones
+local longest_use = 2 -- seconds of use after which other processes may take the lease
+local lease_gap = 0.15 -- seconds for which the lease is then free: longer than their polling interval
 local first_pause, longest_pause = 0.01, 0.1
 
 local function failure(kind, message)
@@ -28,8 +28,8 @@ end
 
 -- ---- the mutex ----
 
--- A hold is the slot's owner, queued, or released. The fields that say so are set before anything that may raise, so that a hold that
--- raises can be undone, also when memory runs out.
+-- A hold is the slot's owner, queued, or released. Its fields are set before any operation that may raise, so that a hold can be undone
+-- even when memory runs out.
 local function lock(slot, hold, deadline)
   if not slot.holder then
     slot.holder = hold
@@ -60,12 +60,12 @@ end
 
 -- ---- the lease ----
 
--- A store that the client made for itself: no other process sees it.
+-- Whether the client made its store itself, so that no other process uses it.
 local function is_private(context)
   return context.config.store == nil
 end
 
--- Takes the place of a lease when no other process uses the store, or without a store.
+-- Replaces a lease when no other process uses the store, or without a store.
 local no_lease = { release = function() return true end }
 
 local function report(context, slot, message)
@@ -73,7 +73,7 @@ local function report(context, slot, message)
   slot.reported = message
 end
 
--- A lease that could not be released (out of memory, or the task was cancelled) would lock this process out as well: it is tried again.
+-- Releases a lease. One that could not be released (out of memory, cancelled task) would also lock out this process: it is tried again.
 local function release(slot, lease)
   slot.unreleased = lease
   if pcall(lease.release, lease) then slot.unreleased = false end
@@ -99,7 +99,7 @@ local function take_lease(context, slot, deadline, now)
   end
 end
 
--- Gives other processes the lease from time to time: a steady load of this one would starve them.
+-- Gives up the lease from time to time, because a steady load of this process would starve others.
 local function let_others_in(context, slot, deadline, now)
   if is_private(context) then return true end
   if not slot.taken_at or (slot.users == 0 and now - (slot.used or -math.huge) >= lease_gap) then slot.taken_at = now end
@@ -113,7 +113,7 @@ end
 
 -- ---- the session and its state in the store ----
 
--- behind: the write may be deferred. A reservation must be in the store before its first counter is used.
+-- behind = true: the write may be deferred. A reservation must be stored before its first counter is used.
 local function save(context, slot, state, behind)
   local generation, err, kind = context.store:put(slot.key, state, { lease = slot.lease, behind = behind })
   if generation then slot.generation, slot.reported = generation, nil end
@@ -123,7 +123,7 @@ end
 local function use_session(slot, session, which)
   local old = slot.session
   slot.session, slot.which, slot.reserved, slot.invalidated = session, which, 0, nil
-  if old and slot.users == 0 then old:close() end -- others still read their answers with it
+  if old and slot.users == 0 then old:close() end -- others still read answers with it
   return true
 end
 
@@ -143,7 +143,7 @@ local function resume(context, slot, state)
   return M.renew(context, slot, 1)
 end
 
--- Another process may have written a newer state since we last had the lease.
+-- Reads the stored state: another process may have written a newer one since we last had the lease.
 local function refresh(context, slot)
   if slot.session and slot.lease == no_lease then return true end
   local state, generation
@@ -160,7 +160,7 @@ local function save_last(context, slot, now, wall)
   if state then save(context, slot, state, true) end
 end
 
--- A failing store, or a cancelled task that waits in it, must not keep the vehicle locked.
+-- Returns the lease. A failing store, or a cancelled task that waits for it, must not keep the vehicle locked.
 local function give_back(context, slot)
   local lease = slot.lease
   local now, wall = context.clock()
@@ -212,25 +212,25 @@ function M.enter(context, vin, domain, deadline, now)
   local slot, hold = slot_for(context, vin, domain), tasks.promise()
   local ran, ok, err, kind = pcall(lock_and_take, context, slot, hold, deadline, now)
   if ran and ok then return slot, hold end
-  hold.done = true -- also when the task was cancelled before it began to wait
+  hold.done = true -- also when the task was cancelled before it waited
   if slot.holder == hold and slot.lease and slot.users == 0 then give_back(context, slot) end
   unlock(slot, hold)
   if not ran then error(ok, 0) end -- the task was cancelled
   return nil, err, kind
 end
 
--- Writes a reservation before its first counter is used.
+-- Stores a reservation before its first counter is used.
 local function keep_reserved(context, slot, state, beyond)
   local ok, err, kind = save(context, slot, state)
-  if not ok and kind == "conflict" then return nil, err, kind end -- another process has the lease by now
+  if not ok and kind == "conflict" then return nil, err, kind end -- another process has taken the lease
   if not ok and context.store:shared() then return failure(kind, err.message) end
   if not ok then report(context, slot, err.message) end
   slot.reserved = beyond
   return true
 end
 
---- Makes sure that the session can sign: false and "begin" or "confirm" where a handshake comes first; true when the next
---- counter is reserved in the store; nil, err, kind.
+--- Makes sure that the session can sign. Returns false and "begin" or "confirm" when a handshake must come first; true when the next
+--- counter is reserved in the store; or nil, err, kind.
 function M.prepare(context, slot, repeatable, now, wall)
   local due, state, beyond, kind
   if slot.lease == no_lease then
@@ -243,17 +243,17 @@ function M.prepare(context, slot, repeatable, now, wall)
   return beyond == nil or nil, beyond, kind
 end
 
---- The vehicle's session info moved the counter: the reservation no longer covers the next one.
+--- The vehicle's session info changed the counter: the reservation does not include the next one.
 function M.moved(slot)
   slot.reserved = 0
 end
 
---- A message was signed: outside of the security domain other tasks may sign now.
+--- A message was signed: outside the security domain, other tasks may sign now.
 function M.signed(slot, hold)
   if not slot.in_order then unlock(slot, hold) end
 end
 
---- The vehicle no longer accepts this session: the next task that enters makes a fresh one.
+--- The vehicle no longer accepts this session: the next task that enters makes a new one.
 function M.invalidate(slot, session)
   if slot.session == session then slot.invalidated = session end
 end
@@ -273,9 +273,9 @@ function M.leave(context, slot, hold)
   if not ran then error(message, 0) end
 end
 
--- ---- clients with the same sessions ----
+-- ---- clients that share sessions ----
 
-local sharers = setmetatable({}, { __mode = "k" }) -- sessions -> how many use them besides the first
+local sharers = setmetatable({}, { __mode = "k" }) -- sessions -> number of further users
 
 -- Whether no other client uses its sessions.
 local function used_alone(context)
@@ -284,14 +284,14 @@ local function used_alone(context)
   return not others
 end
 
---- The sessions of one client are those of another, too: they end with the last of both.
+--- Shares the sessions of one client with another; they end with the last of both.
 function M.share(first, other)
   if other.sessions == first.sessions then return end
   used_alone(other)
   other.sessions, sharers[first.sessions] = first.sessions, (sharers[first.sessions] or 0) + 1
 end
 
---- The client is closed: no task enters any more; those inside leave as before.
+--- Called when the client closes: no further task enters; those inside leave normally.
 function M.close(context)
   context.sessions_closed = true
   for _, slots in pairs(used_alone(context) and context.sessions or {}) do

@@ -1,4 +1,4 @@
--- Which way a vehicle command travels (signed, plain, through the proxy), and what happens when the vehicle wants the other.
+-- Chooses how a vehicle command is sent (signed, plain, through the proxy), and handles a vehicle that requires another form.
 
 local core = require "fleet.core"
 local calls = require "fleet.call"
@@ -10,19 +10,19 @@ local status_cache = require "fleet.call.vehicle_status_cache"
 local M = {}
 
 local remembered = 7 * 86400 -- seconds
-local store_key = "plain/" -- and the VIN
+local store_key = "plain/" -- followed by the VIN
 
--- ---- what is known of a vehicle ----
+-- ---- what is known about a vehicle ----
 
--- context.accepts_signed has the vehicles that obeyed a signed command of this client: the store need not be asked again.
+-- context.accepts_signed has the vehicles that accepted a signed command of this client: the store need not be read again.
 
 local function remember(context, vin, plain)
   if plain then context.accepts_signed[vin] = nil end
   context.store:put(store_key .. vin, plain and "1" or "0", { ttl = remembered })
 end
 
--- The form that the vehicle takes, "signed" or "plain", or nil where it is not known. What the vehicle itself answered lately
--- counts more than what fleet_status said.
+-- The form that the vehicle takes, "signed" or "plain", or nil when it is unknown. A recent answer of the vehicle itself has priority over
+-- fleet_status.
 local function known_form(context, vin)
   if context.accepts_signed[vin] then return "signed" end
   local answered = context.store:get(store_key .. vin)
@@ -32,7 +32,7 @@ local function known_form(context, vin)
   return required == false and "plain" or required == true and "signed" or nil
 end
 
--- ---- the ways ----
+-- ---- sending ----
 
 local function perform_plain(call, transport)
   call.proxied, call.signed = transport == "proxy", transport == "proxy"
@@ -51,7 +51,7 @@ local function perform_signed(call)
   return value, err, kind
 end
 
--- ---- when one way is refused ----
+-- ---- after a refusal ----
 
 -- refused: the failures before this one, by transport.
 local function after_refusal(call, sent, err, refused)
@@ -65,7 +65,7 @@ end
 
 local no_protocol = "%s: this vehicle takes plain commands only, and the command has %s"
 
--- The vehicle does not speak the protocol, and no plain form may follow: it cannot take this command.
+-- The vehicle does not know the protocol, and the plain form is not allowed: the command is not possible.
 local function cannot_take(call, err)
   local why = call.row.flags.needs_protocol and "no plain form" or "only its signed form allowed: commands = \"signed\""
   err.kind, err.message = "unsupported", no_protocol:format(call.row.name, why)
@@ -91,7 +91,7 @@ local function name_firmware(call, value, err, kind)
   return value, err, kind
 end
 
--- Sends the command in one form. After a certain refusal that the other form can cure, sends it once in that form.
+-- Sends the command in one form. After a definite refusal that the other form can avoid, sends it once in the other form.
 local function travel(call, transport)
   local refused
   while true do
@@ -118,7 +118,7 @@ end
 
 -- ---- the choice ----
 
--- rules: of the row, by the option `commands` where there is a key and where there is none.
+-- The row's rule, by the option `commands` and whether there is a key. rules: of the row.
 local function rule_of(row, rules, context)
   local commands, has_key = context.config.commands, context.keys ~= nil
   local known = rules[has_key]
@@ -126,7 +126,7 @@ local function rule_of(row, rules, context)
   return known[commands]
 end
 
--- Values that only the plain form can carry: it is tried first when the vehicle may accept it.
+-- Whether a value can be sent in the plain form only: that form is tried first when the vehicle may accept it.
 local function too_wide(call, rule, known)
   local fits, err, kind = core.check_signed_form(call.request)
   if fits then return nil end
@@ -134,7 +134,7 @@ local function too_wide(call, rule, known)
   return nil, string.gsub(err.message, "^[%w_]+: ", ""), kind
 end
 
--- narrowed: a parameter takes less in signed form.
+-- narrowed = true: a parameter has a smaller range in the signed form.
 local function choose(call, rule, narrowed)
   if rule.by_value and not core.check_signed_form(call.request) then return "plain" end
   local asked = rule.recall or call.row.flags.needs_protocol and rule.transport == "signed"
@@ -159,7 +159,7 @@ local function perform(row, rules, narrowed, handle, request)
   end
   local transport, why, failed_as = choose(call, rule_of(row, rules, call.context), narrowed)
   if not transport then return calls.ended(call, failure.new(call, failed_as or "unsupported", why)) end
-  local id = row.flags.idempotent_with_id and request:params().id -- random when the caller gave none
+  local id = row.flags.idempotent_with_id and request:params().id -- random unless the caller gave one
   local value, err, kind = calls.ended(call, name_firmware(call, travel(call, transport)))
   if value and id then value.id = tonumber(id) end
   return value, err, kind

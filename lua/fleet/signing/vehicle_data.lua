@@ -1,5 +1,5 @@
--- Reads over the signed protocol: car:signed_data{ "charge", "climate" }, car:signed_nearby_charging_sites{ count = 3 }, and the questions
--- of fleet.signing.vehicle_security. A read changes nothing in the vehicle, so that it may be repeated.
+-- Reads over the signed protocol: car:signed_data{ "charge", "climate" }, car:signed_nearby_charging_sites{ count = 3 }, and those of
+-- fleet.signing.vehicle_security. A read changes nothing in the vehicle, so it may be repeated.
 --
 -- The names of sections are those of the protocol's own messages (CarServer.GetVehicleData), in snake_case without "state"; the values are
 -- those of vehicle_data.
@@ -15,9 +15,9 @@ local tables = require "fleet.util.tables"
 
 local M = {}
 
--- ---- the words of vehicle_data for those of the protocol ----
+-- ---- from the protocol's values to those of vehicle_data ----
 
--- Members whose words or numbers differ from those of vehicle_data. An empty text: vehicle_data has no value then.
+-- Members whose words or numbers differ from those of vehicle_data. An empty text means that vehicle_data has no value.
 local words = {
   climate_keeper_mode = { Off = "off", On = "on", Dog = "dog", Party = "camp", Unknown = "" },
   defrost_mode = { Off = 0, Normal = 1, Max = 2 },
@@ -28,7 +28,7 @@ local words = {
   sun_roof_state = { Closed = "closed", Open = "open", Vent = "vent", Moving = "moving", Calibrating = "calibrating", Unknown = "unknown" },
 }
 
--- The prefix of an enumeration's words: the member's own name in CamelCase, or another one.
+-- The prefix of an enumeration's words, when it is not the member's own name in CamelCase.
 local prefixes = {
   cop_activation_temperature = "CopActivationTemp", cop_not_running_reason = "COPNotRunningReason",
   now_playing_source = "MediaSourceType_", tonneau_state = "CLOSURESTATE_",
@@ -46,7 +46,7 @@ local function word(name, text)
   return prefix and string.sub(text, 1, #prefix) == prefix and string.sub(text, #prefix + 1) or text
 end
 
--- The value of a message that is empty is its name: { Charging = {} } is "Charging".
+-- The value of an empty message is its name: { Charging = {} } is "Charging".
 local function named_alone(value)
   local name, inside = next(value)
   if type(name) ~= "string" or next(value, name) ~= nil or type(inside) ~= "table" or next(inside) ~= nil then return nil end
@@ -74,7 +74,7 @@ end
 
 local renamed = { charge_schedule_state = "charge_schedule_data", preconditioning_schedule_state = "preconditioning_schedule_data" }
 
--- Values as vehicle_data has them; members keep their own names.
+-- Converts values to those of vehicle_data; members keep their own names.
 local function as_vehicle_data(data)
   local sections = { authenticated = data.authenticated }
   for name, section in pairs(data) do
@@ -87,18 +87,19 @@ local function as_vehicle_data(data)
   return sections
 end
 
--- ---- one question ----
+-- ---- one request ----
 
 local named = {}
 
--- The row of the envelope, under the name of the question.
+-- The row of the envelope, with the name of the request.
 local function row_of(name)
   named[name] = named[name] or setmetatable({ name = name, method = name, write = false }, { __index = rows.by_name.signed_command })
   return named[name]
 end
 
---- Asks a computer of the vehicle. question: { name = of the method, domain =, payload = bytes of the message, wanted = the member
---- of the answer }. Returns that member as a table, with authenticated; or nil, err, kind. Needs a key that is paired with the vehicle.
+--- Sends a request to a computer of the vehicle. question: { name = of the method, domain =, payload = bytes of the message, wanted = the
+--- member of the answer }. Returns that member as a table, with authenticated; or nil, err, kind. The client's key must be paired with the
+--- vehicle.
 function M.ask(car, question, options)
   local row = row_of(question.name)
   local call = calls.new(row, core.plan(row.pointer, car, "", options), car)
@@ -111,7 +112,7 @@ end
 
 -- ---- sections of the vehicle's data ----
 
--- CarServer.GetVehicleData has a member for each, get<Name>State.
+-- CarServer.GetVehicleData has a member for each section: get<Name>State.
 local sections = {
   "charge", "charge_schedule", "climate", "closures", "drive", "location", "media", "media_detail", "parental_controls",
   "preconditioning_schedule", "software_update", "tire_pressure",
@@ -131,9 +132,9 @@ local function request_for(wanted)
   return core.encode_message("CarServer.Action", members)
 end
 
---- Sections of the vehicle's data, signed and, on newer firmware, encrypted: { charge_state = {...}, ..., authenticated = },
---- with the values of vehicle_data (doc/manual/commands.md).
---- wanted: list of section names. Needs a key that is paired with the vehicle. Returns nil, err, kind otherwise.
+--- Sections of the vehicle's data, signed and, on newer firmware, encrypted: { charge_state = {...}, ..., authenticated = }, with the
+--- values of vehicle_data (doc/manual/commands.md). wanted: list of section names. The client's key must be paired with the vehicle.
+--- Returns nil, err, kind on failure.
 function M.method(car, wanted, options)
   local question = { name = "signed_data", domain = "infotainment", payload = request_for(wanted), wanted = "vehicleData" }
   local data, err, kind = M.ask(car, question, options)
@@ -153,7 +154,7 @@ local function whole(name, value, most)
   return value
 end
 
--- As the plain call names it: ids are texts there.
+-- Converts a site to the form of the plain call, where ids are texts.
 local function shaped(site)
   site.type = "supercharger"
   if type(site.id) == "number" then site.id = string.format("%.0f", site.id) end
@@ -161,8 +162,8 @@ local function shaped(site)
   return site
 end
 
---- Superchargers near the vehicle as the vehicle itself knows them, in the shape of nearby_charging_sites. params: count, radius (miles),
---- detail (with amenities and billing).
+--- Superchargers near the vehicle from the vehicle's own data, in the form of nearby_charging_sites. params: count, radius (miles), detail
+--- (with amenities and billing).
 function M.nearby_charging_sites(car, params, options)
   check_options.names(nearby, "parameter", params, { "count", "radius", "detail" })
   params = params or {}

@@ -1,5 +1,5 @@
--- What the vehicle's security computer reports: car:body_controller_state(), car:keys(). It answers while the infotainment computer
--- sleeps (doc/protocol.md#vehicle-answers).
+-- Data of the vehicle's security computer: car:body_controller_state(), car:keys(). It answers while the infotainment computer sleeps
+-- (doc/protocol.md#vehicle-answers).
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -19,8 +19,8 @@ local function ask(car, name, payload, wanted, options)
   return vehicle_data.ask(car, { name = name, domain = "vehicle_security", payload = payload, wanted = wanted }, options)
 end
 
--- The word of a value of an enumeration; a number that has no name stays unknown. What is left out of a message is the first value.
-local function word_of(value, prefix, first)
+-- The word for a value of an enumeration; a number without a name becomes "unknown". An omitted value is the first one.
+local function enum_word(value, prefix, first)
   if value == nil then return first end
   if type(value) ~= "string" then return "unknown" end
   return string.lower((string.gsub(value, "^" .. prefix, "")))
@@ -35,7 +35,7 @@ local closures = {
 }
 local locked = { locked = true, internal_locked = true, unlocked = false, selective_unlocked = false }
 
---- The vehicle's status as its message has it, or nil, err, kind.
+--- The vehicle's status as in its message, or nil, err, kind.
 function M.status(car, options)
   local status, err, kind = ask(car, "body_controller_state", request("STATUS"), "vehicleStatus", options)
   if not status then return nil, err, kind end
@@ -51,14 +51,14 @@ function M.body_controller_state(car, options)
   local status, err, kind = M.status(car, options)
   if not status then return nil, err, kind end
   local out = {
-    lock = word_of(status.vehicleLockState, "VEHICLELOCKSTATE_", "unlocked"), authenticated = status.authenticated,
-    sleep = word_of(status.vehicleSleepStatus, "VEHICLE_SLEEP_STATUS_", "unknown"),
-    user_presence = word_of(status.userPresence, "VEHICLE_USER_PRESENCE_", "unknown"),
+    lock = enum_word(status.vehicleLockState, "VEHICLELOCKSTATE_", "unlocked"), authenticated = status.authenticated,
+    sleep = enum_word(status.vehicleSleepStatus, "VEHICLE_SLEEP_STATUS_", "unknown"),
+    user_presence = enum_word(status.userPresence, "VEHICLE_USER_PRESENCE_", "unknown"),
   }
   out.locked = locked[out.lock]
   if status.closureStatuses then
     out.closures = {}
-    for member, name in pairs(closures) do out.closures[name] = word_of(status.closureStatuses[member], "CLOSURESTATE_", "closed") end
+    for member, name in pairs(closures) do out.closures[name] = enum_word(status.closureStatuses[member], "CLOSURESTATE_", "closed") end
   end
   if status.detailedClosureStatus then out.tonneau_percent_open = status.detailedClosureStatus.tonneauPercentOpen or 0 end
   return out
@@ -71,9 +71,9 @@ local function hex_of(base64)
   return bytes and (string.gsub(bytes, ".", function(c) return string.format("%02x", string.byte(c)) end))
 end
 
--- What the messages call FM is a fleet manager.
+-- FM in the messages is a fleet manager.
 local function role_of(value)
-  local role = word_of(value, "ROLE_", "none")
+  local role = enum_word(value, "ROLE_", "none")
   return role == "fm" and "fleet_manager" or role
 end
 
@@ -90,15 +90,15 @@ local function key_in(car, slot, own, options)
     return errors.failure("protocol", string.format("keys: the vehicle answered for another slot than %d", slot), { vin = car.vin })
   end
   local public = hex_of(entry.publicKey and entry.publicKey.PublicKeyRaw)
-  local held_by = word_of(entry.metadataForKey and entry.metadataForKey.keyFormFactor, "KEY_FORM_FACTOR_", "unknown")
+  local form_factor = enum_word(entry.metadataForKey and entry.metadataForKey.keyFormFactor, "KEY_FORM_FACTOR_", "unknown")
   return {
     slot = slot, id = hex_of(entry.keyId and entry.keyId.publicKeySHA1), public_key = public, role = role_of(entry.keyRole),
-    form_factor = held_by ~= "unknown" and held_by or nil, own = own[public or ""] == true, authenticated = entry.authenticated,
+    form_factor = form_factor ~= "unknown" and form_factor or nil, own = own[public or ""] == true, authenticated = entry.authenticated,
   }
 end
 
---- The keys that open the vehicle, a list of { slot =, id =, public_key = 130 hex digits, role =, form_factor =, own =,
---- authenticated = }, or nil, err, kind. One message for the list and one for each key; options.timeout is for all of them.
+--- The keys that open the vehicle: a list of { slot =, id =, public_key = 130 hex digits, role =, form_factor =, own =, authenticated = },
+--- or nil, err, kind. Sends one message for the list and one for each key; options.timeout applies to all of them together.
 function M.keys(car, options)
   local timeout = type(options) == "table" and options.timeout or core.context(car).config.timeout
   local summary, err, kind = ask(car, "keys", request("WHITELIST_INFO"), "whitelistInfo", options)
@@ -136,7 +136,7 @@ local function refused(car, text, ...)
   return errors.failure("unsupported", string.format(text, ...), { outcome = "not_sent", vin = car.vin })
 end
 
---- Adds a key: { public_key =, role =, form_factor = }. A role above that of a driver takes force = true.
+--- Adds a key: { public_key =, role =, form_factor = }. A role above driver requires force = true.
 function M.add_key(plain, car, params, options, ...)
   params = with_hex(params)
   local why = type(params) == "table" and strong[params.role]
@@ -146,7 +146,7 @@ function M.add_key(plain, car, params, options, ...)
   return plain(car, params, options, ...)
 end
 
---- Removes a key. The client's own key needs force = true: it can sign nothing afterwards.
+--- Removes a key. Removing the client's own key requires force = true, because the client can sign nothing afterwards.
 function M.remove_key(plain, car, params, options, ...)
   params = with_hex(params)
   local own = type(params) == "table" and own_keys(car)[params.public_key]

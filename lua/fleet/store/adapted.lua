@@ -1,11 +1,11 @@
--- A store of the caller's, made into one whose answers can be relied upon: what it raises is a failure of the store, and
--- what it answers is of the kind that the contract promises.
+-- Wraps the caller's store so that its answers can be relied on: an error that it raises is a failure of the store, and each result has the
+-- type that the contract promises.
 
 local core = require "fleet.core"
 local counters = require "fleet.store.counters"
 local errors = require "fleet.util.errors"
 local object = require "fleet.store.object"
-local pcall_waiting = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall_waiting = require("fleet.util.compat").pcall -- the called functions may yield
 local tables = require "fleet.util.tables"
 
 -- ---- failures ----
@@ -14,7 +14,7 @@ local function failed(method, kind, text)
   return errors.failure(kind, "the store's '" .. method .. "' " .. text)
 end
 
--- A cancelled task ends. A raised text may quote what was to be stored: of put its place is shown alone.
+-- Turns a raised error into a failure; a cancelled task ends. The text raised by put may quote the value, so only its place is shown.
 local function raised(method, value)
   if type(value) == "table" and value.kind == "cancelled" then error(value, 0) end
   local text = tostring(value)
@@ -29,7 +29,7 @@ local function is_kind(name)
   return false
 end
 
--- nil, err, kind of what the store said with nil: an err of its own is passed on.
+-- Returns nil, err, kind for a store that returned nil; an err table of its own is passed on.
 local function refused(method, err, kind)
   if type(err) == "table" and err.kind then return nil, err, kind or err.kind end
   return failed(method, is_kind(kind) and kind or "store", "failed: " .. tostring(err))
@@ -45,7 +45,7 @@ local function is_finite(value)
   return type(value) == "number" and value > -math.huge and value < math.huge
 end
 
--- Whether the value has members. Decoders of JSON give a light userdata for null, which has none.
+-- Whether the value has members. Some JSON decoders return a light userdata for null, which has none.
 local function is_object(value, member)
   return type(value) == "table" or type(value) == "userdata" and pcall(function() return value[member] end)
 end
@@ -55,7 +55,7 @@ local function done(method, value, err, kind)
   return true
 end
 
--- An object with these functions.
+-- Checks that the value is an object with these functions.
 local function object_with(method, what, names, value, err, kind)
   if value == nil then return refused(method, err, kind) end
   if not is_object(value, names[1]) then return wrong(method, value, what) end
@@ -65,7 +65,7 @@ local function object_with(method, what, names, value, err, kind)
   return value
 end
 
--- What each method may return: function(second argument of the call, its results) -> value, or nil, err, kind.
+-- The valid results of each method: function(second argument of the call, its results) -> value, or nil, err, kind.
 local answers = {}
 
 function answers.get(_, value, generation, kind)
@@ -118,7 +118,7 @@ function answers.lease(_, ...)
   return lease, err, kind
 end
 
-local unimportant = { close = true, due = true } -- of what they raise nothing is said
+local unimportant = { close = true, due = true } -- their errors are not reported
 
 local function answered(method, given, ran, ...)
   if ran then return answers[method](given, ...) end
@@ -160,7 +160,7 @@ end
 
 local most_tries = 100
 
--- Adds in a store without 'add': counters are text, written by compare-and-swap. After a conflict it reads and tries again.
+-- Implements add for a store without it: counters are text, written by compare-and-swap. After a conflict it reads and tries again.
 local function add_by_comparing(self, key, amounts, options)
   for _ = 1, most_tries do
     local value, generation, kind = Adapted.get(self, key)
@@ -201,10 +201,10 @@ function Adapted.due(self)
   if self.own.due then return ask(self.own, "due") end
 end
 
--- The caller's store is the caller's to close.
+-- The caller closes the caller's store.
 Adapted.close = Adapted.flush
 
--- Raises where the value cannot serve as a store.
+-- Raises when the value cannot serve as a store.
 local function check(store)
   if not is_object(store, "get") then errors.usage("bad option 'store': a store expected, got %s", type(store)) end
   for _, name in ipairs { "get", "put", "delete", "reserve", "lease" } do
@@ -215,8 +215,7 @@ local function check(store)
   end
 end
 
---- A store for a client: one of ours as it is, one of the caller's with its answers checked. Raises where the value cannot
---- serve as a store.
+--- Returns the store for a client: ours as it is, the caller's with its answers checked. Raises when the value cannot serve as a store.
 return function(store)
   if object.is_store(store) then return store end
   check(store)

@@ -1,4 +1,4 @@
--- Counters as the core takes and gives them: lines "name number" (src/store/counters.h).
+-- Converts counters between tables and the core's text: lines "name number" (src/store/counters.h).
 
 local core = require "fleet.core"
 
@@ -18,8 +18,8 @@ function M.totals(text)
   return totals
 end
 
---- Adds amounts to the counters in a text. Returns the new text, and the totals of these names, of all where amounts is empty; nil, err,
---- kind.
+--- Adds amounts to the counters in a text. Returns the new text, and the totals of these names (of all names if amounts is empty); or nil,
+--- err, kind.
 function M.add(text, amounts)
   local added, totals, kind = core.counters_add(text, M.text(amounts))
   if not added then return nil, totals, kind end

@@ -1,7 +1,7 @@
 -- fleet.store.file(directory): one file per key, for several processes of one machine.
 --
--- src/store writes the files. This file waits: for other processes that are writing, and with deferred writes, which are made at most
--- once a second and at close. A lease ends with its process, however the process ends; its ttl is ignored.
+-- src/store writes the files. This file waits while other processes write, and defers writes, which it makes at most once a second and at
+-- close. A lease ends when its process ends, normally or not; its ttl is ignored.
 
 local async = require "fleet.async"
 local core = require "fleet.core"
@@ -10,9 +10,9 @@ local errors = require "fleet.util.errors"
 local contract = require "fleet.store"
 
 local behind = 1 -- seconds between flushes of deferred writes
-local slice, slice_pause = 16, 0.01 -- records at a time, and seconds until the next, where a loop flushes
+local slice, slice_pause = 16, 0.01 -- records per iteration of the loop, and seconds until the next
 local lock_seconds = 20 -- flash memory with few free pages blocks for several seconds
-local lock_pause, quick_tries, task_pause = 0.0005, 10, 0.01 -- seconds; a write takes microseconds, so that few tries suffice
+local lock_pause, quick_tries, task_pause = 0.0005, 10, 0.01 -- seconds; a write takes microseconds, so the first tries follow quickly
 local swept_every, swept_again, swept_at_once = 1, 3600, 256 -- seconds, seconds, files
 local largest = 1048576
 
@@ -34,14 +34,14 @@ local function pause(self, tries)
   async.sleep(task_pause)
 end
 
--- Until when to try, in real seconds: a call waits no longer than its own time.
+-- Until when to try, in real seconds: not longer than the call's own deadline.
 local function patience()
   local task = async.current()
   local deadline = async.real() + lock_seconds
   return task and task.call_deadline and math.min(deadline, task.call_deadline) or deadline
 end
 
--- Calls a method of the records, or one of the functions below, until no other process is writing: it returns false while one is.
+-- Calls a method of the records, or one of the functions below, again until no other process is writing: it returns false while one is.
 local function run(self, act, ...)
   local tries, deadline = 0, nil
   repeat
@@ -59,15 +59,15 @@ local function call_records(self, method, ...)
   return self.records[method](self.records, ...)
 end
 
--- By which the end of a key's record is judged.
+-- The wall clock by which the expiry of a key's record is judged.
 local function wall_of(self, key)
   return self.ends:wall_of(key, self.clock())
 end
 
 -- ---- deferred records ----
 --
--- self.deferred has the records whose write is deferred, by key: { value =, generation =, ends = UTC seconds or nil, leased = whether it
--- may wait while its lease is released }. A deferred record never hides a newer one of another process, and is not written over one.
+-- self.deferred has the deferred records by key: { value =, generation =, ends = UTC seconds or nil, leased = whether it may stay deferred
+-- after its lease is released }. A deferred record never hides or overwrites a newer one of another process.
 
 local function keep_deferred(self, key, record)
   local replaces = self.deferred[key]
@@ -80,7 +80,7 @@ local function drop_deferred(self, key)
   self.deferred[key], self.deferred_count = nil, self.deferred_count - 1
 end
 
--- Returns true, also where none is deferred.
+-- Returns true, also when no record is deferred.
 local function write_deferred(self, key, wall)
   local record = self.deferred[key]
   if not record then return true end
@@ -90,14 +90,14 @@ local function write_deferred(self, key, wall)
   return true
 end
 
--- The same before another change of the key.
+-- Writes the deferred record before another change of the key.
 local function write_first(self, key, wall)
   local done, err, kind = write_deferred(self, key, wall)
   if done == nil then warn_of(self, err) end
   return done, err, kind
 end
 
--- Writes at most so many. Returns the first failure.
+-- Writes at most so many records. Returns the first failure.
 local function write_some(self, most, wall)
   local keys, failed, failed_kind = {}, nil, nil
   for key in pairs(self.deferred) do
@@ -156,7 +156,7 @@ function Lease.renew(lease)
   return lease.lock:renew()
 end
 
--- It is released last: a task that is cancelled while it waits for the disk releases it again.
+-- The lease is released last: a task that is cancelled while it waits for the disk releases it again.
 function Lease.release(lease)
   if lease.released then return true end
   local store = lease.store
@@ -189,7 +189,7 @@ local function forget_ended(self, key)
   return run(self, call_records, "remove", key, wall_of(self, key), nil, true)
 end
 
--- A put that compares writes the deferred record first, any other put replaces it.
+-- A put that compares first writes the deferred record; any other put replaces it.
 local function put(self, key, value, wall, ends, options, lock, draft)
   if options.generation then
     local done, err, kind = write_first(self, key, wall)
@@ -209,8 +209,8 @@ local function put_now(self, key, value, wall, ends, options)
   return generation, err, kind
 end
 
--- Returns the generation, and true where the record was deferred: not where that generation belongs to immediate writes. last: the
--- generation that the lease wrote last, or nil.
+-- Defers a put. Returns the generation, and true when it was deferred; it is not when that generation belongs to immediate writes. last:
+-- the generation that the lease wrote last, or nil.
 local function defer(self, key, value, ends, leased, last)
   local before = self.deferred[key]
   local generation, fits, kind = self.records:next(key, before and before.generation or last)
@@ -231,7 +231,7 @@ local function put_behind(self, key, value, wall, ends, options)
   return generation
 end
 
--- Removes expired records, also those of ended processes: some files a second, all of them every hour.
+-- Removes expired records, also those of ended processes: some files each second, all of them each hour.
 local function sweep(self, mono, wall)
   if mono < self.sweep_at then return end
   local more, ended = self.records:sweep(wall, swept_at_once)
@@ -239,7 +239,7 @@ local function sweep(self, mono, wall)
   for _, key in ipairs(ended) do forget_ended(self, key) end
 end
 
--- Notes when a written record expires; ttl nil: never.
+-- Records when a written record expires; ttl nil: never.
 local function note(self, key, ttl, mono, wall)
   self.ends:note(key, ttl, mono, wall)
   if ttl then sweep(self, mono, wall) end
@@ -251,7 +251,7 @@ function File.put(self, key, value, options)
   if lease and lease.released then return failure("conflict", "another process has the lease now") end
   local now, wall = self.clock()
   local ends, judged_by = ttl and wall + ttl, wall_of(self, key)
-  -- A record that other processes compare or lease is written at once, unless the caller says otherwise.
+  -- A record that other processes compare or lease is written at once, unless the caller allows deferring.
   local may_wait = not (options.durable or options.generation or options.ticket) and (options.behind or not lease)
   local generation, err, kind = (may_wait and put_behind or put_now)(self, key, value, judged_by, ends, options)
   if generation then note(self, key, ttl, now, wall) end
@@ -284,7 +284,7 @@ function File.reserve(self, key, bytes)
   return setmetatable({ key = key, draft = draft }, Ticket)
 end
 
--- Allocates the table first: once the lock is taken, nothing may fail.
+-- Allocates the table first: nothing may fail once the lock is taken.
 function File.lease(self, key)
   local lease = setmetatable({ key = key, fence = false, lock = false, store = self, released = false }, Lease)
   local lock, fence, kind = run(self, call_records, "lease", key)
@@ -321,7 +321,7 @@ function M.open(directory, options)
   return contract.object("fleet.store.file (" .. records:directory() .. ")", self)
 end
 
---- For specs: an empty store; how to open it again; how to remove it.
+--- For specs: an empty store; a function that opens it again; a function that removes it.
 function M.sample(options)
   local path = os.tmpname()
   os.remove(path)

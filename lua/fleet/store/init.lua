@@ -1,15 +1,14 @@
 -- The stores, opened by name, and what their files share.
 --
--- A store is a file, lua/fleet/store/<name>.lua, that returns { open =, sample = }: how to open one, and how a spec opens an
--- empty one. What stores promise, and why each promise is needed, is in doc/manual/own-store.md;
--- spec/contract/stores_spec.lua finds every store and tries every promise on it.
+-- A store is a file lua/fleet/store/<name>.lua that returns { open =, sample = }: open opens it, and sample opens an empty one for specs.
+-- doc/manual/own-store.md has the promises of a store and their reasons; spec/contract/stores_spec.lua tests every promise on every store.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 
 local M = { object = require("fleet.store.object").new }
 
---- What stores measure time by when they are given no clock: () -> mono, wall. A host's loop may set it.
+--- The clock of stores that are opened without one: () -> mono, wall. A host's loop may replace it.
 M.clock = core.clock
 
 --- The clock of a store's options, or the common one.
@@ -19,9 +18,8 @@ end
 
 local forget_every = 60 -- seconds
 
---- Ends of what a process put with a ttl. Sign-ins that are never finished must not pile up: once a minute forget(key) is called for
---- the keys whose time has passed. Times are of the monotonic clock, so that setting the wall clock ends nothing that this
---- process wrote.
+--- Expiry times of the keys that a process put with a ttl. Once a minute, forget(key) is called for expired keys, so that unfinished
+--- sign-ins do not pile up. Times are of the monotonic clock: setting the wall clock expires nothing that this process wrote.
 local Ends = {}
 Ends.__index = Ends
 
@@ -42,30 +40,30 @@ local function forget_ended(self, mono)
   end
 end
 
---- Notes that a key is put for so many seconds, or for good (nil); wall: the wall clock, for a store that writes ends down.
+--- Records that a key was put for `ttl` seconds, or for ever (nil); wall: the wall clock, for a store that writes expiry times.
 function Ends.note(self, key, ttl, mono, wall)
   self.ends_of[key] = ttl and mono + ttl
   self.offset_of[key] = ttl and wall and wall - mono
   if ttl and (not self.last or mono - self.last >= forget_every) then forget_ended(self, mono) end
 end
 
---- The wall clock by which the end of a key's record is judged: as it was when this process wrote the key, counted on by the
---- monotonic clock; as it is now where another process wrote it.
+--- The wall clock by which the expiry of a key's record is judged. For a record of this process: the time of its write, advanced by the
+--- monotonic clock. For a record of another process: the present time.
 function Ends.wall_of(self, key, mono, wall)
   local offset = self.offset_of[key]
   return offset and mono + offset or wall
 end
 
---- Returns a function that passes each text to warn once. warn may be nil.
+--- Returns a function that passes each different text to warn once. warn may be nil.
 function M.warner(warn)
-  local said = {}
+  local reported = {}
   return function(text)
-    if warn and not said[text] then warn(text) end
-    said[text] = true
+    if warn and not reported[text] then warn(text) end
+    reported[text] = true
   end
 end
 
--- The name of the store and where it is. The address of a Redis is given whole.
+-- The name of the store and its place. A Redis address is passed whole.
 local function place_of(text)
   if text == "memory" then return text end
   if string.find(text, "^rediss?:") or string.find(text, "^redis%+unix:") then return "redis", text end
@@ -74,7 +72,7 @@ local function place_of(text)
   return "file", text
 end
 
---- Opens by text, as the command line and FLEET_STORE say it: "memory", "file:/path", a path, or the address of a Redis.
+--- Opens a store by text, as the command line and FLEET_STORE give it: "memory", "file:/path", a path, or the address of a Redis.
 function M.open(text, options)
   if type(text) ~= "string" then errors.usage("fleet.store.open: a text is needed, got %s", type(text)) end
   local name, place = place_of(text)

@@ -1,5 +1,4 @@
--- fleet.store.memory(): everything in one table, gone with the process. The smallest reading of the store
--- contract.
+-- fleet.store.memory(): all records in one table, lost with the process. The smallest implementation of the store contract.
 
 local counters = require "fleet.store.counters"
 local errors = require "fleet.util.errors"
@@ -102,7 +101,7 @@ end
 --- Opens a store. options: clock, function() -> mono, wall (default: fleet.store.clock).
 function M.open(options)
   local self = setmetatable({ clock = contract.clock_of(options), records = {}, leases = {}, fences = {}, generation = 0 }, Memory)
-  self.ends = contract.new_ends(function(key) current(self, key) end) -- looking at a record whose time has passed removes it
+  self.ends = contract.new_ends(function(key) current(self, key) end) -- reading an expired record removes it
   return contract.object("fleet.store.memory", self)
 end
 

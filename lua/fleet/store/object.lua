@@ -1,4 +1,4 @@
--- What every store is from outside: an object whose arguments are checked in one place, before what it does.
+-- The interface of every store: an object that checks arguments in one place before the store's own functions run.
 
 local arguments = require "fleet.store.arguments"
 local bucket = require "fleet.util.bucket"
@@ -18,7 +18,7 @@ local function is_store(value)
 end
 M.is_store = is_store
 
--- What the store does; nil, err, kind when it is closed.
+-- The store's own functions; nil, err, kind when it is closed.
 local function acts_of(store, method)
   if not is_store(store) then errors.usage("call it with a colon: store:%s(...)", method) end
   if not store.closed then return store.acts end
@@ -27,9 +27,9 @@ end
 
 -- ---- operations on a key ----
 --
--- add(key, amounts, options) adds to the counters of a key atomically. amounts: { name = whole number }, at most 256. options.ttl:
--- seconds until the key expires, from now. Returns the totals of these names, or nil, err, kind. Empty amounts change nothing and
--- return the totals of all names.
+-- add(key, amounts, options) adds to the counters of a key atomically. amounts: { name = whole number }, at most 256. options.ttl: seconds
+-- until the key expires, from now. Returns the totals of these names, or nil, err, kind. Empty amounts change nothing and return the totals
+-- of all names.
 --
 -- pace(key, step) takes a token from the token bucket of a key, which all processes share. step.most: calls a minute; now: UTC seconds,
 -- ignored by a store with its own clock; within: seconds. Returns the seconds until the call may start, or nil, err, kind. When they
@@ -37,7 +37,7 @@ end
 
 local no_options = {}
 
--- Methods that a store may leave out.
+-- Methods that a store may lack.
 local fallbacks = { pace = bucket.step }
 
 for method, check in pairs(arguments) do
@@ -54,8 +54,8 @@ local function known(...)
   return function() return value, err, kind end
 end
 
---- Starts `add` or `pace` and returns a function that waits for its result. The operation runs even if that function is never called.
---- more: another call of this store follows at once, so that both can leave in one write.
+--- Starts `add` or `pace` and returns a function that waits for its result. The operation runs even if that function is never called. more
+--- = true: another call of this store follows at once, so that both can be sent in one write.
 function Store.begin(store, method, key, value, options, more)
   local acts, err, kind = acts_of(store, "begin")
   if not acts then return known(nil, err, kind) end
@@ -64,14 +64,14 @@ function Store.begin(store, method, key, value, options, more)
   return acts:begin(method, key, value, options or no_options, more)
 end
 
--- ---- what is done to the whole, or under a lease ----
+-- ---- operations on the whole store, or under a lease ----
 
--- Each method, and what it gives where the store has none.
+-- Each method, with the default for a store without it.
 local others = {
   flush = function() return true end, -- (most): writes the deferred records: all, or at most so many
-  due = function() end, -- seconds until something is due to be written, or nil
-  shared = function() return false end, -- whether machines rely on it that know nothing of each other
-  findings = function() return {} end, -- what an operator must know of it: a list of { name =, ok =, message =, fix = }
+  due = function() end, -- seconds until a deferred record is due, or nil
+  shared = function() return false end, -- whether independent machines may use it
+  findings = function() return {} end, -- what an operator must know: a list of { name =, ok =, message =, fix = }
 }
 
 for method, absent in pairs(others) do
@@ -82,7 +82,7 @@ for method, absent in pairs(others) do
   end
 end
 
---- Whether it ever holds back what it is given.
+--- Whether the store may defer writes.
 function Store.delays(store)
   return store.acts.due ~= nil
 end
@@ -100,8 +100,8 @@ function Store.__tostring(store)
   return store.label .. (store.closed and " (closed)" or "")
 end
 
---- A store of an object with the methods get, put, add, delete, reserve, lease and, where it writes behind, flush and
---- due; close is called once. label: what the store prints as.
+--- A store from an object with the methods get, put, add, delete, reserve, lease and, if it defers writes, flush and due. close is called
+--- once. label: the printed name of the store.
 function M.new(label, acts)
   return setmetatable({ label = label, acts = acts, closed = false }, Store)
 end

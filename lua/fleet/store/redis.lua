@@ -1,7 +1,7 @@
 -- fleet.store.redis(address): one Redis server for any number of processes on any number of machines.
 --
--- redis/scripts.lua runs on the server, redis/link.lua sends the commands. This file saves round trips: a lease returns its record,
--- too, and a deferred put leaves together with the release of the lease, whose reply is not waited for.
+-- redis/scripts.lua runs on the server, redis/link.lua sends the commands. This file saves round trips: a lease also returns its record,
+-- and a deferred put is sent together with the release of its lease, without waiting for the reply.
 
 local address = require "fleet.store.redis.address"
 local async = require "fleet.async"
@@ -19,9 +19,9 @@ local failure, unpack = errors.failure, compat.unpack
 local largest = 1048576
 local defaults = {
   prefix = "fleet/", replicas = 0,
-  settle = 2, -- seconds in which the owners of leases take them again, after Redis came back without its data
+  settle = 2, -- seconds for owners to take their leases again, after Redis came back without its data
 }
-local snapshot_seconds = 1 -- for which what a lease brought with it is taken for what is stored
+local snapshot_seconds = 1 -- for which the value that came with a lease is used as the stored one
 
 local refusals = {
   lease = { "conflict", "another process has the lease now" },
@@ -30,7 +30,7 @@ local refusals = {
   busy = { "busy", "another process holds the lease" },
 }
 
--- An answer of a script: what it gave, or nil, err, kind for a word that says no.
+-- The result of a script, or nil, err, kind when the script returned a word for a failure.
 local function answer(value, err, kind)
   local refusal = refusals[value]
   if refusal then return failure(refusal[1], refusal[2]) end
@@ -50,7 +50,7 @@ end
 local Redis = {}
 Redis.__index = Redis
 
--- Milliseconds that a clock of the caller's has moved since the store was opened: the server's moves by itself.
+-- Milliseconds by which the caller's clock has moved since the store was opened: the server's clock moves by itself.
 local function moved(self)
   if not self.clock then return "0" end
   return text_of((self.clock() - self.opened_at) * 1000)
@@ -64,7 +64,7 @@ local function run(self, script, key, ...)
   return answer(self.link:call(script, script_key(self, key), moved(self), ...))
 end
 
--- A name that no other write, lease or reservation of any process has.
+-- A unique name for a write, lease or reservation.
 local function fresh_name(self)
   self.drawn = self.drawn + 1
   return self.client .. ":" .. text_of(self.drawn)
@@ -101,7 +101,7 @@ local function post_behind(lease, release)
     "", deferred.ttl, lease.owner, "", text_of(deferred.generation), release)
 end
 
--- A replica that takes the server's place may not know of it, and would keep the lease for others to wait for.
+-- Remembers a release. A replica that replaces the server may not have it; the lease would then block others.
 local function remember_release(lease)
   local self, now = lease.store, async.real()
   local left = lease.ends - now
@@ -124,8 +124,7 @@ function Lease.release(lease)
   return true
 end
 
--- The commands that restore to a restarted server what this process remembers: its leases and its durable records. forgot: the
--- server lost all its data.
+-- The commands that restore this process's leases and durable records on a restarted server. forgot = true: the server lost all its data.
 local function memories(self, forgot)
   local words, now = {}, async.real()
   for key, kept in pairs(self.kept) do
@@ -151,7 +150,7 @@ local function memories(self, forgot)
   return words
 end
 
--- What was put to last is remembered, for as long as it is to last.
+-- Remembers the last put of a key until it expires.
 local function keep(self, key, value, generation, ttl)
   local now = async.real()
   self.kept[key] = { value = value, generation = generation, ends = ttl and now + ttl }
@@ -160,7 +159,7 @@ end
 
 local shared_first_words = { token = true, claims = true }
 
--- Seconds for which it is remembered that a key was deleted: as long as another process may hold what was there.
+-- Seconds for which a deletion is remembered: as long as another process may still remember the record.
 local function marked_for(key)
   return shared_first_words[string.match(key, "^[^/]*")] and 90 * 86400 or 86400
 end
@@ -174,8 +173,8 @@ local function seen(self, key, value, generation)
   end
 end
 
--- A record that is missing without a delete was evicted, or expired because the server's clock was set. If this store remembers it,
--- it restores it. deleted, value, generation: as the server has them. Returns value or false, and generation; or nil, err, kind.
+-- Handles a missing record. One that is missing without a delete was evicted, or expired because the server's clock was set. If this store
+-- remembers it, it restores it. deleted, value, generation: the server's. Returns value or false, and generation; or nil, err, kind.
 local function given_back(self, key, deleted, value, generation)
   local kept = self.kept[key]
   local left = kept and kept.ends and kept.ends - async.real()
@@ -189,7 +188,7 @@ local function given_back(self, key, deleted, value, generation)
   return value, generation
 end
 
--- Refuses new leases while other processes may still hold leases that the server has lost.
+-- Rejects new leases while other processes may still own leases that the server has lost.
 local function is_quiet(self)
   local ready, err, kind = self.link:ready()
   if not ready then return nil, err, kind end
@@ -219,8 +218,7 @@ end
 
 -- ---- values ----
 
--- The value of a key that is known here because this process has its lease: its deferred put, or, once, the value that came with
--- the lease.
+-- The value of a key that is known because this process has its lease: its deferred put, or, once, the value that came with the lease.
 local function leased_value(self, key)
   local lease = self.leases[key]
   if not lease then return nil end
@@ -240,7 +238,7 @@ function Redis.get(self, key)
   return value or nil, generation
 end
 
--- Generations and fences count on from the server's clock: a number above both is above all earlier ones.
+-- Generations and fences continue from the server's clock: a number above both is above all earlier ones.
 local function put_behind(lease, value, ttl)
   lease.snapshot = nil
   lease.generation = math.max(lease.generation, lease.fence) + 1
@@ -304,7 +302,7 @@ function Ticket.close(ticket)
   return true
 end
 
---- Takes the room on the server: neither a full memory nor a server that takes no writes shows only after an exchange.
+--- Reserves memory on the server, so that a full memory or a read-only server is detected before an exchange.
 function Redis.reserve(self, key, bytes)
   if bytes > largest then return failure("store", "the value is too large to be stored") end
   local name = fresh_name(self)
@@ -315,7 +313,7 @@ end
 
 -- ---- counters ----
 
--- Reads the totals of an answer, among which are those of the names that were asked for.
+-- Reads the totals of an answer, which must include the requested names.
 local function totals_of(asked)
   return function(list)
     local totals = {}
@@ -329,7 +327,7 @@ end
 
 local begins = {}
 
---- Adds once, also where the answer is lost and asked for again.
+--- Adds exactly once, also when the answer is lost and the command is sent again.
 function begins.add(self, key, amounts, options)
   local words = {
     scripts.add, script_key(self, key), script_key(self, "client/" .. self.client), moved(self), "",
@@ -348,7 +346,7 @@ local function seconds_of(text)
   return tonumber(text) / 1000
 end
 
---- By the server's clock: those of many machines need not agree.
+--- Uses the server's clock: the clocks of many machines may differ.
 function begins.pace(self, key, step)
   local named = step.named and step.named >= 1 and text_of(step.named * 1000) or ""
   return {
@@ -357,7 +355,7 @@ function begins.pace(self, key, step)
   }, seconds_of
 end
 
--- ---- what need not be waited for at once ----
+-- ---- deferred work ----
 
 function Redis.begin(self, method, key, value, options, more)
   local words, read = begins[method](self, key, value, options)
@@ -395,7 +393,7 @@ function Redis.close(self)
   return done, err, kind
 end
 
---- Other machines may use this store: when it fails, nothing is signed.
+--- Other machines may use this store: when it fails, no process signs.
 function Redis.shared()
   return true
 end
@@ -407,9 +405,9 @@ end
 
 local M = {}
 
---- Opens the store at an address (redis+unix:/path, rediss://host:port/database, redis://127.0.0.1:port/database) with
---- options, or with a table of options that holds it; see doc/manual/many_machines.md. It connects when it is first used.
---- Returns a store, or nil, err, kind; raises for what is no address, and for plain TCP beyond this machine.
+--- Opens the store at an address (redis+unix:/path, rediss://host:port/database, redis://127.0.0.1:port/database) with options, or with a
+--- table of options that includes the address; see doc/manual/many_machines.md. It connects at first use. Returns a store, or nil, err,
+--- kind. Raises for an invalid address, and for plain TCP to another machine.
 function M.open(given, options)
   local place = address.read(given, options)
   place = tables.copy(defaults, place)
@@ -437,7 +435,7 @@ function M.open(given, options)
   return contract.object("fleet.store.redis (" .. place.label .. ")", self)
 end
 
---- For specs: an empty store at options.address; how to open it again.
+--- For specs: an empty store at options.address; a function that opens it again.
 function M.sample(options)
   local own = tables.copy(options, { prefix = "sample/" .. core.random_text(12) .. "/", settle = 0 })
   local function again()

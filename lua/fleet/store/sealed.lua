@@ -1,8 +1,8 @@
--- A store whose tokens, sessions and answers of the proxy are sealed (src/store/seal), around any store. A plain record is read as
--- it is and sealed at its next write; one that the key does not open is never written over.
+-- Seals the tokens, sessions and proxy answers of any store (src/store/seal). A plain record is read as it is and sealed at its next write.
+-- A record that the key cannot open is never overwritten.
 --
--- As soon as one token of an account is sealed all of them are, and the record sealed/<account> says so: a plain token that is found
--- afterwards was put there by another program, and is refused.
+-- Once one token of an account is sealed, all are, and the record sealed/<account> says so. A plain token that is found later was written
+-- by another program and is rejected.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -19,15 +19,15 @@ local function is_sealed(value)
   return string.sub(value, 1, #mark) == mark
 end
 
--- The first word of a record's key. Tokens, sessions and the answers that a proxy keeps (an invitation's code is one) are secret,
--- counts and settings are not.
+-- The first part of a record's key. Tokens, sessions and the answers that a proxy stores (an invitation's code is one) are secret; counters
+-- and settings are not.
 local secret_words = { token = true, session = true, proxy = true }
 
 local function is_secret(key)
   return secret_words[string.match(key, "^[^/]*")] or false
 end
 
--- The value as it is stored. Returns nil, err, kind where it cannot be sealed.
+-- The value as it is stored; or nil, err, kind when it cannot be sealed.
 local function seal(self, key, value)
   if not self.key or not is_secret(key) then return value end
   return self.key:seal(key, value)
@@ -43,13 +43,13 @@ local function account_of(key)
   return string.match(key, "^token/(.+)/[^/]+$")
 end
 
--- Whether all tokens of the account are sealed, as far as is known.
+-- Whether all tokens of the account are known to be sealed.
 local function is_sealed_account(self, account)
   if not self.accounts[account] and self.inner:get("sealed/" .. account) then self.accounts[account] = true end
   return self.accounts[account] or false
 end
 
--- Seals a plain record in its place. Returns whether the record is sealed now, or absent.
+-- Seals a stored plain record. Returns whether the record is now sealed, or absent.
 local function seal_in_place(self, key)
   local value, generation, kind = self.inner:get(key)
   if value == nil then return kind == nil end
@@ -58,16 +58,16 @@ local function seal_in_place(self, key)
   return sealed ~= nil and self.inner:put(key, sealed, { generation = generation, durable = true }) ~= nil
 end
 
--- A token of the account was just sealed: the others are, too.
+-- Seals the other tokens of an account after one was sealed.
 local function seal_account(self, account)
   if is_sealed_account(self, account) then return end
   for _, kind in ipairs(token_kinds) do
-    if not seal_in_place(self, "token/" .. account .. "/" .. kind) then return end -- with the next token that is written
+    if not seal_in_place(self, "token/" .. account .. "/" .. kind) then return end -- tried again with the next token that is written
   end
   if self.inner:put("sealed/" .. account, "1", { durable = true }) then self.accounts[account] = true end
 end
 
--- A plain token where all were sealed is not used; it may be written over and deleted.
+-- A plain token is rejected when all were sealed; it may be overwritten and deleted.
 local function refused(self, key)
   local account = account_of(key)
   if not (self.key and account and is_sealed_account(self, account)) then return nil end
@@ -86,7 +86,7 @@ function Sealed.get(self, key)
     local err = refused(self, key)
     if err then return nil, err, err.kind end
   end
-  if value and (self.key or is_sealed(value)) then -- without a key, only what a sealed record is
+  if value and (self.key or is_sealed(value)) then -- without a key, only sealed records
     local plain, err, failed = unseal(self, key, value)
     if not plain then return nil, err, failed end
     value = plain
@@ -120,25 +120,24 @@ function Sealed.delete(self, key, generation)
   return self.inner:delete(key, generation)
 end
 
-local overhead = 128 -- bytes that sealing adds, and more
+local overhead = 128 -- bytes: more than sealing adds
 
 function Sealed.reserve(self, key, bytes)
   return self.inner:reserve(key, bytes + overhead)
 end
 
--- Another process may have written before this lease.
+-- Forgets what is known of the record: another process may have written before this lease.
 function Sealed.lease(self, key, ttl)
   self.proved[key] = nil
   return self.inner:lease(key, ttl)
 end
 
--- Methods that sealing does not change: counts and rate limits are no secrets.
+-- Methods that need no sealing: counters and rate limits are not secret.
 for _, method in ipairs { "add", "pace", "begin", "flush", "due", "shared", "findings", "close" } do
   Sealed[method] = function(self, ...) return self.inner[method](self.inner, ...) end
 end
 
---- A store around inner, which it closes. key: of core.store_key, or nil: then nothing is sealed, and a sealed
---- record is a failure.
+--- A store around inner, which it closes. key: of core.store_key, or nil: then nothing is sealed, and reading a sealed record fails.
 return function(inner, key)
   return object.new(tostring(inner), setmetatable({ inner = inner, key = key, proved = {}, accounts = {} }, Sealed))
 end

@@ -13,7 +13,7 @@ local known = {
   "address", "username", "password", "password_file", "password_env", "database", "prefix", "timeout", "ca_file",
   "insecure_plain_tcp", "replicas", "settle", "warn", "clock",
 }
-local in_text = { -- those that may follow "?" in an address
+local in_text = { -- options that may follow "?" in an address
   password_file = "text", password_env = "text", prefix = "text", ca_file = "text", timeout = "number", replicas = "number",
   settle = "number", insecure_plain_tcp = "flag",
 }
@@ -74,7 +74,7 @@ local function read_address(text)
   return found
 end
 
--- ---- what is refused ----
+-- ---- unsafe addresses ----
 
 local function is_loopback(host)
   return host == "localhost" or host == "::1" or string.find(host, "^127%.%d+%.%d+%.%d+$") ~= nil
@@ -109,7 +109,7 @@ local function check(found)
   check_transport(found)
 end
 
---- What of the address is printed.
+--- The part of the address that is printed.
 local function label(found)
   if found.path then return "redis+unix:" .. found.path end
   local host = string.find(found.host, ":", 1, true) and "[" .. found.host .. "]" or found.host
@@ -117,7 +117,7 @@ local function label(found)
   return (found.tls and "rediss://" or "redis://") .. host .. ":" .. string.format("%d", found.port) .. database
 end
 
---- The place that an address (text) or a table of options describes; raises for what is no address.
+--- Reads an address (text) or a table of options; raises for an invalid address.
 function M.read(given, options)
   if type(given) == "table" then given, options = given.address, given end
   if type(given) ~= "string" or string.find(given, "%c") then not_an_address() end
@@ -139,7 +139,8 @@ local function from_file(path)
   return (string.gsub(text, "%s+$", ""))
 end
 
---- The password of a place, read anew for each connection: it may have been changed. false: none; or nil, err, kind.
+--- The password of a place, read again for each connection because it may have changed. Returns false when there is none; or nil, err,
+--- kind.
 function M.password(place)
   if place.password then return place.password end
   if place.password_file then return from_file(place.password_file) end

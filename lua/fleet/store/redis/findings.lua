@@ -1,4 +1,4 @@
--- What a Redis server must be set to so that nothing is lost, and what of that it is.
+-- Checks the settings with which a Redis server loses no data.
 
 local async = require "fleet.async"
 
@@ -8,7 +8,7 @@ local clock_tolerance = 2 -- seconds
 
 local switch_on = "set appendonly yes and appendfsync always"
 
--- What is lost when the server dies, by its settings; nil where nothing is, or where they could not be read.
+-- What is lost when the server crashes, by its settings; nil when nothing is, or when the settings could not be read.
 local function loss(settings)
   if not settings.appendonly then return nil end
   if settings.appendonly ~= "yes" then
@@ -23,7 +23,7 @@ local function evicts(settings)
   return policy and policy ~= "noeviction" and policy or nil
 end
 
---- Warns of settings with which tokens may be lost. A server with replicas that confirm each write may do without a disk.
+--- Warns of settings that may lose tokens. A server whose replicas confirm each write needs no disk.
 function M.warn_of(settings, place)
   local lost = place.replicas == 0 and loss(settings)
   if lost then
@@ -35,7 +35,7 @@ function M.warn_of(settings, place)
   end
 end
 
--- ---- findings: { name =, ok = true, false or nil (not known), message =, fix = } ----
+-- ---- findings: { name =, ok = true, false or nil (unknown), message =, fix = } ----
 
 local function durability(settings, place)
   if not settings.appendonly then

@@ -13,10 +13,10 @@ local unpack = compat.unpack
 local M = {}
 
 local settings = { "appendonly", "appendfsync", "save", "maxmemory-policy" }
-local dispensable = { CONFIG = true, EVALSHA = true } -- what may be refused: settings are not known, a memory is full
+local dispensable = { CONFIG = true, EVALSHA = true } -- may be refused: settings stay unknown, or memory is full
 
 local function send(link, words)
-  if not link.connection then return nil, link.closed_error() end -- by a finaliser of the host's
+  if not link.connection then return nil, link.closed_error() end -- a finaliser of the host closed it
   local sent, err = link.connection:send(unpack(words))
   if not sent then return nil, err end
   link.handshake[#link.handshake + 1] = words
@@ -44,7 +44,7 @@ local function send_all(link, list)
   return true
 end
 
---- Begins on the connection of a link. Returns true, or nil, err.
+--- Starts the handshake on the connection of a link. Returns true, or nil, err.
 function M.begin(link)
   local password, err = address.password(link.place)
   if password == nil then return nil, err end
@@ -67,8 +67,8 @@ local function note_setting(link, name, reply)
   if type(reply) == "table" and reply[1] == name and type(reply[2]) == "string" then link.settings[name] = reply[2] end
 end
 
--- A restarted server, or a replica in its place, may have lost all data or the newest writes, and cannot say which. Owners of leases
--- take them again before other processes can, and each new connection restores the durable records.
+-- A restarted server, or a replica in its place, may have lost all data or the newest writes, and cannot say which. Owners take their
+-- leases again before other processes can, and each new connection restores the durable records.
 local function learn_beginning(link, reply)
   if not scripts.is_handshake(reply) then return nil, no_redis(link) end
   local now, began, met = tonumber(reply[1]), reply[2], tonumber(reply[3])
@@ -79,8 +79,8 @@ local function learn_beginning(link, reply)
   return send_all(link, link.owner.memories(forgot))
 end
 
---- Takes an answer. Returns "done" after the last, true before; or nil, err when the connection is of no use, and with "refused"
---- behind that when another would be of none.
+--- Takes a reply. Returns "done" after the last one, true before; or nil, err when the connection is useless, and "refused" as a third
+--- value when a new connection would be useless too.
 function M.take(link, reply)
   local words = table.remove(link.handshake, 1)
   local problem = type(reply) == "table" and reply.error

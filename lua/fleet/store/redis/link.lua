@@ -8,20 +8,20 @@ local error_replies = require "fleet.store.redis.error_replies"
 local errors = require "fleet.util.errors"
 local handshake = require "fleet.store.redis.handshake"
 local scripts = require "fleet.store.redis.scripts"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local unpack = compat.unpack
 local failure = errors.failure
 
 local few = 2 -- commands in flight: with more, the following commands are collected until the loop's next tick
 local first_pause, longest_pause = 0.02, 0.5 -- seconds between attempts to connect
-local default_timeout = 5 -- seconds for an answer, connecting again included
-local kept_seconds = 60 -- for commands whose reply is not waited for
+local default_timeout = 5 -- seconds for a reply, including reconnecting
+local kept_seconds = 60 -- deadline of commands whose reply is not waited for
 
 local Link = {}
 Link.__index = Link
 
--- ---- the queue: first .. last are not answered; those up to sent have left on this connection ----
+-- ---- the queue: first .. last are unanswered; those up to sent have been sent on this connection ----
 
 local function push(self, entry)
   self.last = self.last + 1
@@ -71,7 +71,7 @@ local function come_back(self)
   end)
 end
 
--- Waiting tasks look again; the first of them connects.
+-- Wakes all waiting tasks; the first of them reconnects.
 local function lost(self, err)
   hang_up(self)
   self.problem = err
@@ -90,13 +90,13 @@ local function fail_all(self, err)
   self.sent = self.last
 end
 
--- Nothing is gained by asking again: the password is wrong, a certificate is not believed.
+-- The server refuses the connection for good: wrong password, or an untrusted certificate. Retrying is useless.
 local function refused(self, err)
   lost(self, err)
   fail_all(self, err)
 end
 
--- Allocating may run a finaliser of the host that closes the store between two steps.
+-- The error of a closed store. Allocating may run a finaliser of the host that closes the store between two steps.
 function Link.closed_error()
   return errors.new("closed", "the store is closed")
 end
@@ -130,13 +130,13 @@ end
 
 -- ---- receiving ----
 
--- An addition has a number, by which the server knows one that it has done already.
+-- Gives an addition a number, by which the server recognises a repeated one.
 local function number(self, entry)
   self.numbered = self.numbered + 1
   entry.words[entry.script.number_at] = string.format("%.0f", self.numbered)
 end
 
--- The scripts were thrown away: they are loaded, and the one that was asked for is asked for again, behind others.
+-- The server has lost the scripts: loads them, and sends the script again after the other commands.
 local function reload(self, entry)
   if entry.script.number_at then number(self, entry) end
   push(self, { words = { "SCRIPT", "LOAD", entry.script.text }, posted = true, deadline = async.real() + self.timeout })
@@ -144,7 +144,7 @@ local function reload(self, entry)
   return send_queue(self)
 end
 
--- Returns nil, err when the connection is of no more use.
+-- Returns nil, err when the connection is useless.
 local function take_error(self, entry, text)
   if error_replies.lacks_script(text) and entry.script then return reload(self, entry) end
   if error_replies.is_passing(text) then
@@ -164,7 +164,7 @@ local function take_reply(self, reply)
     finish(entry, reply)
     return true
   end
-  -- What follows on this connection may be no answer of ours either.
+  -- later replies on this connection may belong to others too
   local what = entry.script and entry.script.name or entry.words[1]
   local err = errors.new("store", string.format("%s gives no answer that a Redis gives to '%s': is something else in its place?",
     self.place.label, what))
@@ -228,7 +228,7 @@ local function connect(self)
   if self.connection then progress(self) end
 end
 
--- Sends now, or, while replies are awaited, together with the other commands of this tick of the loop.
+-- Sends now, or together with the other commands of this tick of the loop while replies are awaited.
 local function leave(self)
   if self.closed then return fail_all(self, Link.closed_error()) end
   if self.state == "down" then
@@ -260,10 +260,10 @@ local function give_up(self, entry)
   return failure("store", string.format("%s does not answer: %s", label, why))
 end
 
--- A promise is woken by the answer, by a broken connection, and when it is time to connect again.
+-- Waits until the answer arrives, the connection breaks, or it is time to reconnect.
 local function wait_once(self, entry, left)
   entry.promise = async.promise(false)
-  if entry.done then return end -- making the promise may run a finaliser of the host's that closes the store
+  if entry.done then return end -- making the promise may run a finaliser of the host that closes the store
   local pause = self.state == "down" and math.max(self.retry_at - async.real(), 0) or left
   local ran, raised = pcall(async.await_for, entry.promise, math.min(pause, left))
   entry.promise = nil
@@ -289,7 +289,7 @@ local function usable(self)
   return failure("closed", "the store was opened before fork: open a new one")
 end
 
--- ---- what a store asks ----
+-- ---- commands of a store ----
 
 local function entry_of(self, script, key, ...)
   if not script then return { words = { key, ... }, deadline = async.real() + self.timeout } end
@@ -298,8 +298,8 @@ local function entry_of(self, script, key, ...)
   return entry
 end
 
---- Runs a script (of scripts.lua) for a key, or, with false, a command of these words; waits for its answer. Returns it, or
---- nil, err, kind.
+--- Runs a script (of scripts.lua) for a key, or with script = false a command of these words, and waits for its answer. Returns it, or nil,
+--- err, kind.
 function Link.call(self, script, key, ...)
   local ok, err, kind = usable(self)
   if not ok then return nil, err, kind end
@@ -309,7 +309,7 @@ function Link.call(self, script, key, ...)
   return await(self, entry)
 end
 
---- The same for two at once; returns the answer to both.
+--- The same for two commands at once; returns both answers.
 function Link.call_both(self, first, second)
   local ok, err, kind = usable(self)
   if not ok then return nil, err, kind end
@@ -328,7 +328,7 @@ function Link.call_both(self, first, second)
   return value, other, err, kind
 end
 
---- Begins to run a script and returns what waits for the answer. more: with the next command it leaves in one write.
+--- Starts a script and returns a function that waits for the answer. more = true: it is sent in one write with the next command.
 function Link.begin(self, more, script, key, ...)
   local ok, err, kind = usable(self)
   if not ok then return function() return nil, err, kind end end
@@ -348,7 +348,7 @@ function Link.post(self, seconds, script, key, ...)
   leave(self)
 end
 
---- Whether something was posted that has not been answered.
+--- Whether a posted command is unanswered.
 function Link.owes(self)
   for i = self.first, self.last do
     if self.queue[i].posted then return true end
@@ -356,7 +356,7 @@ function Link.owes(self)
   return false
 end
 
---- Whether something was posted that waits for a connection.
+--- Whether a posted command waits for a connection.
 function Link.is_stuck(self)
   return self.state == "down" and self:owes()
 end
@@ -387,9 +387,9 @@ end
 
 local needs_hiredis = "a Redis store needs fleet/redis.so, which is built where hiredis is found: install libhiredis-dev and build again"
 
---- A link to a place (of address.lua), which connects at its first use. owner: memories(forgot) returns the commands that restore
---- lost data, all of it or the newest; has_memories() whether there are any; on_settings(settings) gets the server's settings.
---- Returns the link, or nil, err, kind.
+--- A link to a place (of address.lua), which connects at first use. owner: memories(forgot) returns the commands that restore lost data,
+--- all of it or the newest; has_memories() says whether there are any; on_settings(settings) gets the server's settings. Returns the link,
+--- or nil, err, kind.
 return function(place, owner)
   local found, redis = pcall(require, "fleet.redis")
   if not found then return failure("store", needs_hiredis) end

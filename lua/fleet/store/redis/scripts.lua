@@ -1,20 +1,20 @@
--- What happens on the server: a script per step of the store contract, so that each is done whole or not at all, by one
--- clock, the server's. A record is one hash; nothing is shared between records.
+-- The scripts that run on the server: one for each step of the store contract, so that each step is atomic and uses one clock, the
+-- server's. A record is one hash; records share nothing.
 --
---   v value   g its generation   e when it ends   f the last fence   o who has the lease   u until when
---   t, r      a reservation: its name, and bytes that take the room of the value to come
---   w         which write was the last: one whose answer was lost is not done twice
+--   v value   g its generation   e when it expires   f the last fence   o owner of the lease   u until when
+--   t, r      a reservation: its name, and bytes that reserve memory for the coming value
+--   w         the name of the last write: a write that is sent again because its answer was lost is not done twice
 --   c:<name>  a counter
---   x, z      it was deleted: beyond which generation, and until when that is remembered. A record that is absent without such a
---             mark was evicted, and a process that remembers it puts it back
+--   x, z      it was deleted: up to which generation, and until when that is remembered. A record that is missing without such a
+--             mark was evicted; a process that remembers it restores it
 --
--- Beside the records, client/<client> has the number of that client's last addition, for an hour: an addition whose answer was
--- lost is sent again, and counts once.
+-- Besides the records, client/<client> has the number of that client's last addition, for an hour: an addition that is sent again because
+-- its answer was lost counts once.
 --
--- A hash lives as long as what is in it: tidy() sets its end. A record that is there and has no end needs none.
+-- A hash expires with its content: tidy() sets its expiry. A record without an expiry gets none.
 --
--- Generations and fences go on from the clock in microseconds: they grow also where nothing is left of what was before, and
--- stay below 2^53. ARGV[1] moves the clock, in milliseconds: specs only.
+-- Generations and fences continue from the clock in microseconds: they also grow when no earlier value remains, and stay below 2^53.
+-- ARGV[1] moves the clock, in milliseconds: specs only.
 
 local core = require "fleet.core"
 
@@ -64,14 +64,14 @@ end
 
 local texts = {}
 
--- -> { 1 where it was deleted or 0, value, generation }
+-- -> { 1 if it was deleted, else 0; value; generation }
 texts.get = [[
 local r = redis.call('HMGET', key, 'v', 'g', 'e', 'x')
 return { r[4] and 1 or 0, found(r[1], r[2], r[3]) }
 ]]
 
 -- write, value, generation, ttl, owner, ticket, draw, release -> generation | 'lease' | 'generation'
--- Giving up the reservation comes first: after it a full memory no longer refuses the rest.
+-- The reservation is freed first, so that a full memory does not reject the write.
 texts.put = [[
 local write, value, wanted, ttl, owner, ticket, draw, release = unpack(ARGV, 2, 9)
 local r = redis.call('HMGET', key, 'g', 'e', 'o', 't', 'w', 'v', 'x')
@@ -91,7 +91,7 @@ if not r[1] or r[2] or ttl ~= '' then tidy() end
 return g
 ]]
 
--- generation, for how long the mark stays -> 1 | 'generation'
+-- generation, lifetime of the mark -> 1 | 'generation'
 texts.delete = [[
 local r = redis.call('HMGET', key, 'g', 'e', 'v')
 if ARGV[2] ~= '' and current(r[1], r[2]) ~= tonumber(ARGV[2]) then return 'generation' end
@@ -101,7 +101,7 @@ tidy()
 return 1
 ]]
 
--- owner, ttl -> { fence, 1 where it was deleted or 0, value, generation } | 'busy'
+-- owner, ttl -> { fence; 1 if it was deleted, else 0; value; generation } | 'busy'
 texts.lease = [[
 local r = redis.call('HMGET', key, 'f', 'o', 'u', 'v', 'g', 'e', 'x')
 local fence = field(r[1])
@@ -131,8 +131,8 @@ end
 return 1
 ]]
 
--- owner, fence, ttl -> 1: a lease that the server has forgotten, with all else or since its snapshot, which may name an earlier
--- holder. A larger fence is of a later one.
+-- owner, fence, ttl -> 1. Restores a lease that the server lost, with all its data or since its snapshot. The server may name an earlier
+-- owner: the larger fence is the later lease.
 texts.resume = [[
 local r = redis.call('HMGET', key, 'f', 'o')
 local fence, mine = field(r[1]), tonumber(ARGV[3])
@@ -173,8 +173,8 @@ end
 return 1
 ]]
 
--- KEYS[2]: the client's; number, ttl, name, amount, … -> { name, total, … } of these, or of all where none is given | 'counters'.
--- Nothing added makes no counter: who counts asks for the totals of others with it.
+-- KEYS[2]: the client's; number, ttl, name, amount, … -> { name, total, … } of these, or of all when none is given | 'counters'. An amount
+-- of 0 creates no counter: callers use it to read further totals.
 texts.add = [[
 local r = redis.call('HMGET', key, 'v', 'g', 'e')
 local totals = {}
@@ -249,7 +249,7 @@ tidy()
 return whole(wait)
 ]]
 
--- -> { microseconds now, microseconds when this data began, microseconds when this run of a server was first met }
+-- -> { microseconds now, microseconds when this data began, microseconds when this run of the server was first met }
 -- A new run has loaded a file or was a replica: the newest writes may be missing.
 local handshake = [[
 local time, key, run = redis.call('TIME'), KEYS[1], ''
@@ -261,7 +261,7 @@ if redis.call('HGET', key, 'run') ~= run then redis.call('HSET', key, 'run', run
 return { micro, redis.call('HGET', key, 'data'), redis.call('HGET', key, 'met') }
 ]]
 
--- ---- what may be answered: the word of a refusal, or what the script gives. Anything else is no answer of this server. ----
+-- ---- valid answers: the word of a failure, or the script's result. Any other answer is not from this server. ----
 
 local function is_number(value)
   return type(value) == "number" and value >= 0 and value < 2 ^ 53
@@ -275,7 +275,7 @@ local function is_one(value)
   return value == 1
 end
 
--- { …, deleted, value, generation } from a place on.
+-- Checks for { …, deleted, value, generation } from position `at` on.
 local function is_record(list, at)
   local deleted, value, generation = list[at], list[at + 1], list[at + 2]
   if deleted ~= 0 and deleted ~= 1 or not is_number(generation) then return false end
@@ -305,7 +305,7 @@ local function is_digit_list(count)
   end
 end
 
--- By script: the words of its refusals, then what it gives.
+-- By script: the words of its failures, then a check of its result.
 local answers = {
   get = { is_found }, restore = { is_found }, pace = { is_digits }, renew = { is_one, lease = true }, release = { is_one },
   resume = { is_one }, reserve = { is_one }, unreserve = { is_one }, delete = { is_one, generation = true },
@@ -316,7 +316,7 @@ local answers = {
   add = { is_totals, counters = true },
 }
 
--- By the first word of a command that is no script.
+-- By the first word of a command that is not a script.
 local commands = {
   PING = function(value) return value == "PONG" end,
   TIME = is_digit_list(2),
@@ -325,7 +325,7 @@ local commands = {
 
 local M = { handshake = handshake, is_handshake = is_digit_list(3), all = {}, sha_of = {} }
 
---- Whether a server may have answered so to a script, or with false to a command of these words.
+--- Whether a server may give this answer to a script, or, with script = false, to a command of these words.
 function M.may_answer(script, words, value)
   if not script then return commands[words[1]] == nil or commands[words[1]](value) end
   return script.answers[1](value) or type(value) == "string" and script.answers[value] == true
@@ -340,6 +340,6 @@ for name, text in pairs(texts) do
   local script = { name = name, text = whole, sha = hex(core.sha1(whole)), keys = "1", answers = answers[name] }
   M[name], M.all[#M.all + 1], M.sha_of[whole] = script, script, script.sha
 end
-M.add.keys, M.add.number_at = "2", 7 -- among the words of its command
+M.add.keys, M.add.number_at = "2", 7 -- positions in the words of its command
 
 return M
