@@ -1,5 +1,5 @@
--- What is decided of a request before its path is looked at: whether a web page may have sent it, whether its body is what it
--- says, and who asks. On a Unix socket the file's mode has decided most of it already.
+-- Checks a request before its path is read: whether a web page may have sent it, whether its body has the declared type, and which caller
+-- it is from. On a Unix socket, the file's mode has restricted access already.
 
 local replies = require "fleet.proxy.replies"
 
@@ -17,7 +17,7 @@ local function is_our_name(self, host)
   if host == self.last_host then return true end
   local name = host_name(host)
   if not (names_of_loopback[name] and self.loopback or self.names[name]) then return false end
-  self.last_host = host -- callers of one address write it alike
+  self.last_host = host -- callers of one address send the same text
   return true
 end
 
@@ -26,8 +26,8 @@ local function is_json(content_type)
   return string.match(string.lower(content_type or "") .. ";", "^(.-)%s*;") == "application/json"
 end
 
--- A page in a browser can make a request to this machine, in its own name (Origin), by a name that it has made to point here
--- (Host), or as a form.
+-- The refusal of a request that a web page in a browser may have sent, or nothing. A page sends its Origin, uses a host name that it made
+-- resolve to this machine (Host), or sends a form.
 local function objection(self, asked)
   local headers = asked.headers
   if headers.origin then return replies.error(403, "forbidden", "requests of web pages are refused") end
@@ -87,7 +87,7 @@ function M.new(facts)
   return setmetatable(facts, { __index = M })
 end
 
---- Whether a browser's page may have sent it: status, headers, body of the refusal, or nothing.
+--- Whether a web page may have sent it: returns status, headers, body of the refusal, or nothing.
 function M:objection(asked)
   if self.socket then return nil end
   return objection(self, asked)
@@ -99,8 +99,8 @@ function M:caller(request, asked)
   return on_tcp(self, request, asked)
 end
 
---- Whether the proxy's figures are the caller's to read. They name the accounts that are held; a token that is passed on is not
---- known to be one.
+--- Whether the caller may read the proxy's metrics. They name the proxy's accounts, which are not shown to callers with a token that is
+--- passed through.
 function M:shows_figures(asked)
   return self.socket or not self.pass_through or self.callers:by_bearer(asked.headers.authorization) ~= nil
 end

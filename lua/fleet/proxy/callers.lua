@@ -1,8 +1,8 @@
--- Who may ask for what: secrets, client certificates and users as callers; the rows and vehicles that each may use; and how
--- many calls a minute.
+-- The callers and their permissions: secrets, client certificates and user ids; the rows and vehicles that each caller may use; and the
+-- calls per minute.
 --
--- Secrets are looked up by their digests, which says nothing about the secret in the time that it takes; the last one that was said
--- is remembered as it came.
+-- Secrets are looked up by their digests, so that the lookup time reveals nothing about the secret. The last Authorization header is cached
+-- as it came.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -16,7 +16,7 @@ M.__index = M
 
 local shortest_secret = 16 -- bytes
 local most_per_minute = 1e6
-local own_secret = "secret" -- the name of a caller with the proxy's own secret
+local own_secret = "secret" -- the caller that has the proxy's own secret
 local where = "fleet.proxy.new"
 
 -- ---- the table of callers ----
@@ -93,7 +93,7 @@ local function add(self, name, given, per_minute)
   self.by_name[name] = caller
 end
 
---- new { callers = { name = … } or nil, secret = of a caller who may do everything, or nil, per_minute = for each, or nil }
+--- new { callers = { name = … } or nil, secret = of a caller with all permissions, or nil, per_minute = for each, or nil }
 function M.new(options)
   check_per_minute("option ", options.per_minute)
   local self = setmetatable({
@@ -113,13 +113,13 @@ function M.new(options)
   return self
 end
 
--- ---- who it is ----
+-- ---- identifying the caller ----
 
 local function bearer(authorization)
   return authorization and string.match(authorization, "^[Bb]earer +([%w%-%._~%+/]+=*) *$")
 end
 
--- Most requests say what the one before them said: it is compared in constant time, and not read again.
+-- Whether the header equals the previous request's, as it mostly does. It is compared in constant time, and then not parsed again.
 local function said_again(self, authorization)
   local last = self.last
   if last and authorization and core.same_secret(last.authorization, authorization) then return last end
@@ -133,25 +133,25 @@ local function read_again(self, authorization)
   return self.last
 end
 
--- What a bearer says: { secret, digest, name: of a caller who is known by it alone }; nil for no bearer.
-local function said(self, authorization)
+-- Parses a bearer header: { secret, digest, name: of a caller that the secret alone identifies }; nil for other headers.
+local function bearer_of(self, authorization)
   return said_again(self, authorization) or read_again(self, authorization)
 end
 
---- The token that a caller brings, or nil.
+--- The token of the header, or nil.
 function M:token_of(authorization)
-  local word = said(self, authorization)
+  local word = bearer_of(self, authorization)
   return word and word.secret
 end
 
---- The caller of a request by his secret, or nil; and the digest of what he said.
+--- The caller that the secret identifies, or nil; and the digest of the secret.
 function M:by_bearer(authorization)
-  local word = said(self, authorization)
+  local word = bearer_of(self, authorization)
   if not word then return nil end
   return self.by_secret[word.digest], word.digest
 end
 
---- The caller whom a verified client certificate names: all of them are one where no callers are listed.
+--- The caller that a verified client certificate names. Without a list of callers, all certificates are one caller.
 function M:by_common_name(name)
   if not name then return nil end
   if not self.named then
@@ -161,23 +161,23 @@ function M:by_common_name(name)
   return self.by_certificate[name]
 end
 
---- The caller on a Unix socket, found by a listed secret, else by a listed user id, else the default caller: access to the socket
---- is permission enough. Second result: the digest of the authorization.
+--- The caller on a Unix socket: by a listed secret, else by a listed user id, else the default caller, because access to the socket is
+--- permission enough. Second result: the digest of the authorization.
 function M:on_socket(authorization, uid)
   local caller, digest = self:by_bearer(authorization)
   return caller or self.by_uid[uid] or self.default_caller, digest
 end
 
---- Whether the caller sends a secret that is not listed. Without listed secrets none is wrong: most clients always send a token.
+--- Whether the caller sends a secret that is not listed. Without listed secrets none is wrong: many clients always send a token.
 function M:is_wrong(authorization)
   return authorization ~= nil and next(self.by_secret) ~= nil and not self:by_bearer(authorization)
 end
 
--- ---- callers who bring a token that only the service can judge ----
+-- ---- callers with a service token, which only the service can check ----
 
 local most_tokens, most_networks = 256, 256
 
--- The owner of one IPv6 address has the 2^64 addresses of its network.
+-- Whoever owns one IPv6 address can use 2^64 addresses, so its whole network counts as one.
 local function network_of(address)
   local plain = string.match(address, "^::ffff:(%d+%.%d+%.%d+%.%d+)$")
   if plain or not string.find(address, ":", 1, true) then return plain or address end
@@ -192,14 +192,15 @@ end
 
 M.network = network_of
 
--- A network that made no call for a minute has its full number of calls again.
+-- Forgets networks without a call for a minute: they have their full number of calls again.
 local function forget_idle(self, now)
   for network, minute in pairs(self.networks) do
     if now - (minute.seen or -math.huge) >= 60 then self.networks[network], self.network_count = nil, self.network_count - 1 end
   end
 end
 
--- Made-up tokens give no further calls: those of a network share one limit; beyond so many networks at a time all others share one.
+-- The calls per minute of a network. Invented tokens give no further calls: all tokens of a network share one limit. Beyond a maximum of
+-- networks, all others share one limit.
 local function minute_of(self, address)
   local network = network_of(address)
   local found = self.networks[network]
@@ -214,10 +215,10 @@ local function minute_of(self, address)
   return network, found
 end
 
---- The caller of a service token that is passed through: known by its digest, which is returned too. address: his, where calls a
---- minute are counted.
+--- The caller of a service token that is passed through: identified by the token's digest, which is the second result. address: of the
+--- caller; its network's calls are counted.
 function M:by_token(token, address)
-  local word = self.last and core.same_secret(self.last.secret, token) and self.last or said(self, "Bearer " .. token)
+  local word = self.last and core.same_secret(self.last.secret, token) and self.last or bearer_of(self, "Bearer " .. token)
   local digest, name = word.digest, word.name
   local key, minute = name, nil
   if self.per_minute and address then
@@ -230,7 +231,7 @@ function M:by_token(token, address)
     caller.minute = minute
     return caller, digest
   end
-  if self.tokens >= most_tokens then -- callers come and go: the table begins anew
+  if self.tokens >= most_tokens then -- callers come and go: the table is emptied
     for known in pairs(self.by_name) do
       if string.find(known, "^token%-") then self.by_name[known] = nil end
     end
@@ -242,10 +243,9 @@ function M:by_token(token, address)
   return caller, digest
 end
 
--- ---- what he may ----
+-- ---- permissions ----
 
---- Whether the caller may use the row with these vehicles (a list, empty where the row is about none). Returns true, or nil
---- and why not.
+--- Whether the caller may use the row with these vehicles (a list, empty when the row concerns none). Returns true, or nil and why not.
 function M.allowed(caller, row, vins)
   if row.flags.by_name_only and not caller.rows then
     return nil, string.format("%s is for callers whose 'rows' name it", row.name)
@@ -263,7 +263,7 @@ function M.allowed(caller, row, vins)
   return true
 end
 
---- Takes one call of the caller's minute. Returns true, or nil and the seconds until he has one.
+--- Counts one call of the caller's minute. Returns true, or nil and the seconds until the next one is allowed.
 function M.take(caller, now)
   local rate = caller.per_minute
   if not rate then return true end

@@ -1,4 +1,4 @@
--- The clients that the proxy calls with: one per account, and, where callers bring tokens of their own, one per token.
+-- The clients that the proxy calls with: one per account, and one for each token that a caller brings.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -18,16 +18,16 @@ local function check(name, client)
   if context.config.commands == "proxy" then
     errors.usage("fleet.proxy.new: the client sends its commands to a proxy itself: commands = \"auto\" signs them")
   end
-  context.serves_others = true -- a command that is about to end is theirs to choose
+  context.serves_others = true -- their callers choose deprecated commands
   return context
 end
 
--- One vehicle has one session with one key in this process, whichever account a command comes from.
+-- Each vehicle has one session with one key in this process, whichever account a command comes from.
 local function share_sessions(first, other)
   if first.keys[1]:fingerprint() == other.keys[1]:fingerprint() then session_pool.share(first, other) end
 end
 
---- new(client, accounts): the client of callers who name no account, and further ones by name, or nil.
+--- new(client, accounts): the client for callers that name no account, and further ones by name, or nil.
 function M.new(client, accounts)
   local first = check("client", client)
   local self = setmetatable({ first = client, by_account = {}, by_token = {}, tokens = 0, cars = {}, car_count = 0, users = 0 }, M)
@@ -40,13 +40,13 @@ function M.new(client, accounts)
   return self
 end
 
---- The client of an account, or nil for one that is not served; of no name, the first one.
+--- The client of an account, or nil for an unknown one; without a name, the first client.
 function M:of_account(name)
   if name == nil or name == "" then return self.first end
   return self.by_account[name]
 end
 
---- A client's handle of a vehicle, made once for those that are asked for often.
+--- A client's handle of a vehicle, with a cache for frequent ones.
 function M:car(client, vin)
   local cars = self.cars[client]
   local car = cars and cars[vin]
@@ -61,14 +61,14 @@ function M:car(client, vin)
   return car
 end
 
--- All that the base client has but its token: nothing of the caller's is stored.
+-- A client with everything of the base client except its token. It stores nothing of the caller's.
 local function with_token(base, token)
   local context = core.context(base)
   local config = setmetatable({ token = token, account = "pass-through" }, { __index = context.config })
   return core.client(setmetatable({ config = config }, { __index = context }))
 end
 
---- The client that sends a caller's own token. digest: of the token, where it is known.
+--- The client for a caller's own token. digest: of the token, if it is known.
 function M:of_token(token, digest)
   digest = digest or core.sha256(token)
   local client = self.by_token[digest]
@@ -79,7 +79,7 @@ function M:of_token(token, digest)
   return client
 end
 
--- ---- their end ----
+-- ---- closing ----
 
 local function close(self)
   for name, client in pairs(self.by_account) do
@@ -88,26 +88,26 @@ local function close(self)
 end
 M.close = close
 
---- A request begins to use them.
+--- Counts a request that uses them.
 function M:enter()
   self.users = self.users + 1
 end
 
---- A request has ended; the last one of retired clients closes them.
+--- Counts the end of a request; the last request of retired clients closes them.
 function M:leave()
   self.users = self.users - 1
   if self.successor and self.users == 0 then close(self) end
 end
 
---- Others take their place: they are closed when the last request that uses them has ended.
+--- Retires these clients: they are closed once the last request that uses them has ended.
 function M:retire(successor)
   self.successor = successor
   if self.users == 0 then close(self) end
 end
 
--- ---- what is known of their tokens ----
+-- ---- metrics of tokens ----
 
---- { { account =, token =, age = seconds, left = seconds }, … }, in order of the names.
+--- { { account =, token =, age = seconds, left = seconds }, … }, sorted by name.
 function M:tokens_known(wall)
   local names, list = {}, {}
   for name in pairs(self.by_account) do names[#names + 1] = name end

@@ -1,5 +1,5 @@
--- Calls that the proxy passes on: the row's request with the caller's values, query and body, and the service's own answer.
--- Telemetry configurations are signed on the way.
+-- Forwards calls: the row's request with the caller's values, query and body, and the service's own answer. Telemetry configurations are
+-- signed on the way.
 
 local core = require "fleet.core"
 local replies = require "fleet.proxy.replies"
@@ -15,7 +15,7 @@ local passed_headers = {
   ["ratelimit-remaining"] = "RateLimit-Remaining", ["ratelimit-reset"] = "RateLimit-Reset", ["x-txid"] = "X-Txid",
 }
 
--- The last answer of the service, as it is to be passed on; nil where an attempt brought none.
+-- The last answer of the service in the form that is passed on; nil when an attempt brought none.
 local function taken(reply)
   local status = reply:status()
   if not status or status < 200 or status > 599 then return nil end
@@ -27,7 +27,7 @@ local function taken(reply)
   return { status = status, headers = headers, body = reply:body() }
 end
 
--- Whether the call ended after its last answer: the token that was refused could not be refreshed, or no time was left.
+-- Whether the call failed after its last answer: the rejected token could not be refreshed, or no time was left.
 local function ended_later(call, err, last)
   return err ~= nil and (call.rejected ~= nil and call.rejected == call.token or err.status ~= last.status)
 end
@@ -39,20 +39,20 @@ local function holds_any(text, secrets)
   return false
 end
 
---- A text of the service for the caller of a client's call with this kind of token: without the token, which is the owner's.
+--- Removes the token from a text of the service, because callers must not see the owner's token.
 function M.without_token(client, token_kind, text)
   local secrets = { tokens.at_hand(core.context(client), token_kind) }
   return holds_any(text, secrets) and core.redact(text, secrets) or text
 end
 
--- The service may repeat what it was sent: the token is the owner's, and callers never see it.
+-- The service may repeat parts of the request, so the owner's token is removed from the answer.
 local function redact(call, answer)
   local secrets = failure.secrets(call)
   for name, value in pairs(answer.headers) do answer.headers[name] = core.redact(value, secrets) end
   if answer.status >= 400 or holds_any(answer.body, secrets) then answer.body = core.redact(answer.body, secrets) end
 end
 
---- Calls the row with the caller's values. Returns status, headers, body, and the err of a call that failed.
+--- Calls the row with the caller's values. Returns status, headers, body, and the err of a failed call.
 function M.call(client, row, values, query, body, seconds)
   local planned, request = pcall(core.forward, row.pointer, values, query, body, seconds)
   if not planned then return replies.error(400, "invalid_request", request) end

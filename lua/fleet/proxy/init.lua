@@ -1,5 +1,5 @@
--- fleet.proxy: takes the service's own requests from programs that cannot sign, signs commands and telemetry configurations, and
--- forwards the rest. This file joins the service to its listening socket; what the proxy does is in service.lua.
+-- fleet.proxy: takes the service's own requests from programs that cannot sign, signs commands and telemetry configurations, and forwards
+-- the rest. This file connects the proxy to its listening socket; service.lua handles the requests.
 
 local admission = require "fleet.proxy.admission"
 local callers = require "fleet.proxy.callers"
@@ -11,7 +11,7 @@ local replies = require "fleet.proxy.replies"
 local services = require "fleet.proxy.service"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
@@ -19,9 +19,9 @@ local Proxy = { __name = "fleet.proxy" }
 Proxy.__index = Proxy
 
 local largest_body = 1048576 -- bytes: a tariff with a price for every half hour
-local all_bodies = 8388608 -- bytes of large bodies that arrive or are served together
+local all_bodies = 8388608 -- bytes of large bodies that arrive or are served at the same time
 local arrival = 15 -- seconds in which a request has to arrive
-local grace = 5 -- seconds that an answer may take beyond the call's own limit
+local grace = 5 -- seconds that an answer may take longer than the call's timeout
 
 -- ---- options ----
 
@@ -64,8 +64,8 @@ end
 
 local admit
 
--- decided: the admission that let it in. After a reload in between it is decided again: other callers may be allowed now.
--- Every request is answered, also after an error.
+-- Serves a request. decided: the admission that accepted it. After a reload in between, the request is checked again, because other callers
+-- may be allowed now. Every request gets an answer, also after an error.
 local function serve(self, decided, request, asked, caller, token, digest)
   if self.admission ~= decided then return admit(self, request, asked) end
   local service = self.service
@@ -78,7 +78,7 @@ local function serve(self, decided, request, asked, caller, token, digest)
   respond(self, request, status, headers, body)
 end
 
-local health_texts = { ["/health"] = "OK", ["/status"] = "ok" } -- the second is the service's own
+local health_texts = { ["/health"] = "OK", ["/status"] = "ok" } -- the second is the service's own path
 
 local function health(self, path)
   if self.draining then return replies.text(503, "draining") end
@@ -104,7 +104,7 @@ local function show_metrics(self, request)
   respond(self, request, status, headers, body)
 end
 
--- A large body is read only for a caller who is known by the head of the request.
+-- A large body is read only when the headers identify the caller.
 local function admit_head(self, request, asked)
   local status, headers, body = self.admission:objection(asked)
   if status then return respond(self, request, status, headers, body) end
@@ -149,7 +149,7 @@ local function set_of_names(list)
   return names
 end
 
--- Who comes in, once it is known where the server listens.
+-- The admission of callers, made once the listening address is known.
 local function admission_of(options, place)
   local known = callers.new { callers = options.callers, secret = place.secret, per_minute = options.per_minute }
   local names = set_of_names(options.names)
@@ -177,7 +177,7 @@ local function completed(options, place, server)
   return nil, err, kind
 end
 
--- The server, and who comes in; what can go wrong with the options goes wrong before anything listens.
+-- Opens the server with its admission. Options are checked before anything listens.
 local function open(self, options, place, before)
   if not place.systemd then
     local admitting = admission_of(options, place)
@@ -195,12 +195,11 @@ local function take_over(self, options, service, place, server, admitting)
   self.secret_file, self.url = place.secret_file, listening.url(place, server:port())
 end
 
---- A proxy. options: client (with a key; its account's tokens are held), accounts (further clients by name), listen
---- ("unix:/path", "127.0.0.1:port", "[::1]:port", "systemd"), secret or secret_file, certificate, certificate_key, client_ca
---- (files), names (further host names of TCP), pass_through, callers, per_minute, audit (function), log (function),
---- max_connections (512), timeout (the client's). See doc/manual/proxy.md.
---- Returns a proxy with url and secret_file, or nil, err, kind when it cannot listen. Raises for a wrong option, and for an
---- address that would be open to others.
+--- A proxy. options: client (with a key; the proxy uses its account's tokens), accounts (further clients by name), listen ("unix:/path",
+--- "127.0.0.1:port", "[::1]:port", "systemd"), secret or secret_file, certificate, certificate_key, client_ca (files), names (further host
+--- names of TCP), pass_through, callers, per_minute, audit (function), log (function), max_connections (512), timeout (the client's). See
+--- doc/manual/proxy.md. Returns a proxy with url and secret_file, or nil, err, kind when it cannot listen. Raises for a wrong option, and
+--- for an unsafe address.
 function M.new(options)
   check_options(options)
   local self = setmetatable({ in_flight = 0 }, Proxy)
@@ -222,9 +221,9 @@ function Proxy:first_line()
   }
 end
 
--- ---- changing and ending ----
+-- ---- reloading and closing ----
 
--- A server that has handed its place over ends with its last connection.
+-- Closes a server that was replaced, once its last connection ends.
 local function end_quietly(server)
   tasks.spawn(function()
     while server:connections() > 0 do tasks.sleep(0.1) end
@@ -232,8 +231,8 @@ local function end_quietly(server)
   end)
 end
 
---- Takes new options, of which 'listen' stays: clients, accounts, callers, secrets, certificates. What is being served ends
---- with the clients that it began with, which are then closed. Returns true, or nil, err, kind and all stays as it was.
+--- Replaces all options except 'listen': clients, accounts, callers, secrets, certificates. Requests in flight finish with the old clients,
+--- which are then closed. Returns true; or nil, err, kind, and nothing has changed.
 function Proxy:reload(options)
   options = tables.copy(options, { listen = self.options.listen })
   check_options(options)
@@ -250,8 +249,8 @@ function Proxy:reload(options)
   return true
 end
 
---- Takes no more connections and waits, at most so many seconds, until what is being served has been answered. In a task, or
---- outside of one. Returns whether all has ended.
+--- Accepts no further connections and waits, at most so many seconds, until the requests in flight are answered. Works inside and outside a
+--- task. Returns whether all have ended.
 function Proxy:drain(seconds)
   self.draining = true
   self.server:quiet()
@@ -262,12 +261,12 @@ function Proxy:drain(seconds)
   return true
 end
 
---- The clients that it calls with, to be closed at the end: close().
+--- The clients of the proxy, which the caller closes at the end: close().
 function Proxy:clients()
   return self.service.clients
 end
 
---- Stops listening; what is being served is answered with 503. May be called twice. The clients stay the caller's.
+--- Stops listening; requests in flight are answered with 503. May be called twice. The clients remain open.
 function Proxy:close()
   if self.server then self.server:close() end
   self.server = nil

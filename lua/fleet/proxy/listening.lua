@@ -1,5 +1,5 @@
--- Where the proxy listens, and what makes that safe: a Unix socket by its mode, loopback by a secret, any other address by TLS
--- and authentication of callers. Unsafe combinations are rejected here, before anything listens.
+-- The listening address and its protection: a Unix socket by its mode, loopback by a secret, any other address by TLS and authentication of
+-- callers. Unsafe combinations are rejected here, before anything listens.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -29,7 +29,7 @@ local function address_of(text)
   return { host = host, port = tonumber(port), loopback = is_loopback(host) }
 end
 
--- The first descriptor that systemd hands over, if it means this process.
+-- The first descriptor from systemd, if it is for this process.
 local function handed_over(getenv)
   local file = io.open("/proc/self/stat")
   local pid = file and string.match(file:read("*a"), "^%d+")
@@ -54,7 +54,7 @@ local function read(path, private)
   return text
 end
 
--- The secret of a file, which is made where there is none. Of two proxies that start together, the second reads what the first made.
+-- The secret in a file, which is created when it is missing. When two proxies start together, the second reads the secret of the first.
 local function secret_of(path)
   local known, _, absent = core.file_read(path, largest_file)
   if not known and absent == "not_found" then
@@ -89,7 +89,7 @@ local function check_pairs(place, options)
   if options.certificate and place.socket then errors.usage("%s: a Unix socket needs no certificate", where) end
 end
 
--- A secret file that was not asked for does not count as authentication of other machines.
+-- A secret file that the options do not name does not count as authentication for other machines.
 local function check_open(place, options)
   if place.socket or place.loopback then return end
   local known = options.secret or options.secret_file_given or options.client_ca or options.callers or options.pass_through
@@ -108,7 +108,7 @@ local function needs_secret(place, options)
   return not (options.secret or options.callers or options.client_ca)
 end
 
--- Who may come in, where that is not said by a socket's mode.
+-- Reads the secret of callers on TCP; the mode of a Unix socket is its protection.
 local function guard(place, options)
   place.secret = options.secret
   if not needs_secret(place, options) and not options.secret_file_given then return place end
@@ -120,8 +120,8 @@ local function guard(place, options)
   return place
 end
 
---- Where to listen, from the options of fleet.proxy.new: { socket, unix | host, port | fd, loopback, secret, certificate, … }.
---- Raises for a mistake, and for an address that would be open to others; nil, err, kind for a file that cannot be used.
+--- Reads the options of fleet.proxy.new about listening: { socket, unix | host, port | fd, loopback, secret, certificate, … }. Raises for a
+--- usage error and for an unsafe address; returns nil, err, kind for an unusable file.
 function M.read(options)
   local place = address_of(options.listen)
   if place.systemd then place.fd = handed_over(options.getenv or os.getenv) end
@@ -133,7 +133,7 @@ function M.read(options)
   return guard(place, options)
 end
 
---- What systemd opened is known once it is taken over: address is that of the socket, nil for a Unix socket. As read.
+--- Completes the place once the socket of systemd is open. address: of the socket, nil for a Unix socket. Returns like read.
 function M.complete(place, address, port, options)
   place.socket, place.host, place.port = address == nil, address, port
   place.loopback = address ~= nil and is_loopback(address)
@@ -141,7 +141,7 @@ function M.complete(place, address, port, options)
   return guard(place, options)
 end
 
---- The address as a client's base_url has it.
+--- The address in the form of a client's base_url.
 function M.url(place, port)
   if place.socket then return place.unix and "http+unix:" .. place.unix or nil end
   local host = string.find(place.host, ":", 1, true) and "[" .. place.host .. "]" or place.host

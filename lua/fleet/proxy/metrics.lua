@@ -1,4 +1,4 @@
--- What the proxy counts, for GET /metrics. Every label is a name of our own, so that callers cannot make the tables grow.
+-- The proxy's metrics for GET /metrics. All labels are names of our own, so that callers cannot make the tables grow.
 
 local registry = require "fleet.metrics.registry"
 
@@ -28,24 +28,24 @@ function M.new()
   }, M)
 end
 
--- Counted here, and handed to the registry when /metrics is read: a request costs no label.
+-- Counts are moved to the registry when /metrics is read, so that a request needs no label.
 local function count(table_of, key)
   table_of[key] = (table_of[key] or 0) + 1
 end
 
---- A request of any kind was answered.
+--- Counts an answered request of any kind.
 function M:answered(status)
   count(self.statuses, status)
 end
 
---- A command has ended. outcome: "done", "refused", "not_sent" or "unknown"; kind: of its error, or "".
+--- Counts a finished command. outcome: "done", "refused", "not_sent" or "unknown"; kind: of its error, or "".
 function M:command(outcome, kind, seconds)
   self.ended[outcome] = self.ended[outcome] or {}
   count(self.ended[outcome], kind)
   self.took(seconds)
 end
 
---- An audit line was written, or not. Returns whether it is the first one of a row that was not.
+--- Counts an audit line. Returns whether it is the first failure after a success.
 function M:audited(written, why)
   local first = not written and not self.audit_problem
   self.audit_problem = not written and tostring(why) or nil
@@ -64,7 +64,7 @@ local function hand_over(self)
   self.statuses, self.ended, self.unaudited = {}, {}, 0
 end
 
---- The text. facts: { waiting =, connections =, tokens = { { account, token, age, left }, … } }
+--- The metrics as text. facts: { waiting =, connections =, tokens = { { account, token, age, left }, … } }
 function M:text(facts)
   local figures = self.registry
   hand_over(self)

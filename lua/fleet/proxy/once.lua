@@ -1,25 +1,25 @@
--- A caller's Idempotency-Key: the first result for ten minutes, whichever proxy of one store is asked.
+-- Handles a caller's Idempotency-Key: stores the first result for ten minutes, for all proxies on one store.
 --
--- The record is a claim before anything is sent, and becomes the result after it. The proxy that holds the lease is performing the
--- request. A claim without a holder belongs to a proxy that died, and what that one had sent is unknown: so is the answer, until
--- the claim has ended.
+-- The record is a claim before anything is sent, and the result afterwards. While a proxy performs the request, it owns the lease. A claim
+-- without a lease belongs to a proxy that crashed. Whether that proxy had sent the request is unknown, so the answer is "unknown" until the
+-- claim expires.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
 local kept_for = 600 -- seconds
-local beyond_call = 5 -- seconds: what an answer may take longer than its call; a claim whose holder is late is unknown, and not sent again
+local beyond_call = 5 -- seconds after the call; the claim of a later owner is unknown, and not sent again
 local first_pause, longest_pause = 0.02, 0.25
 
 local function key_of(caller, key)
   return "proxy/" .. core.sha256(caller .. "\n" .. key)
 end
 
---- Whether the text can be a key.
+--- Whether the text is a valid key.
 function M.is_key(text)
   return #text > 0 and #text <= 255 and not string.find(text, "%c")
 end
@@ -33,7 +33,7 @@ local function not_sent(err)
   return nil, err
 end
 
--- The store does not say what came of the key: an earlier request with it may have sent the command.
+-- The store fails, so an earlier request with this key may have sent the command.
 local function unsaid(err)
   err.outcome = "unknown"
   return nil, err
@@ -52,7 +52,7 @@ local function read(record, digest)
   return known
 end
 
--- Runs with the lease: what is stored now is what the last holder left.
+-- Runs while owning the lease: the stored value is that of the last owner.
 local function answer_once(store, name, lease, digest, act)
   local record, generation, kind = store:get(name)
   if record == nil and kind then return unsaid(generation) end
@@ -81,7 +81,7 @@ local function holding(store, name, lease, digest, act)
   return answer, err
 end
 
--- The result of another proxy that performs it at the moment, or nil.
+-- The result of another proxy that is performing the request now, or nil.
 local function finished(store, name, digest)
   local record = store:get(name)
   if not record then return nil end
@@ -90,10 +90,9 @@ local function finished(store, name, digest)
   return known.answer
 end
 
---- The answer that goes with a caller's key: that of act(), which is called once at most, or the stored one. act returns its answer
---- and whether nothing was sent: the key is free again then.
---- digest: of the request, so that a key which is used twice for different things is refused; seconds: how long to wait for
---- another who is at work. Returns a table, or nil, err.
+--- Returns the answer for a caller's key: that of act(), which is called at most once, or the stored one. act returns its answer and
+--- whether nothing was sent: the key is then free again. digest: of the request; a key that is reused for another request is rejected.
+--- seconds: how long to wait for another proxy that performs the request. Returns a table, or nil, err.
 function M.perform(store, caller, key, digest, seconds, act)
   local name = key_of(caller, key)
   local pauses = tasks.pauses(seconds, first_pause, longest_pause)

@@ -1,16 +1,15 @@
--- The query of a request, read once: what is decided by it and what is sent on are the same fields.
+-- Parses the query of a request once, so that the checks and the forwarded request use the same fields.
 
 local M = {}
 
--- Decoded text, or nil where it is badly encoded.
+-- Decoded text, or nil when it is badly encoded.
 local function decoded(text)
   local bad = string.find(string.gsub(text, "%%%x%x", ""), "%", 1, true)
   if bad then return nil end
   return (string.gsub(string.gsub(text, "+", " "), "%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
---- The fields of a query by their decoded names; or nil, why it cannot be taken: it is badly encoded, or a name is given twice, of
---- which only one value would count.
+--- The fields of a query by their decoded names; or nil and why it is rejected: it is badly encoded, or repeats a name.
 function M.read(query)
   local fields = {}
   for field in string.gmatch(query, "[^&]+") do

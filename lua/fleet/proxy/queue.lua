@@ -1,9 +1,9 @@
--- The queue of a vehicle: one command at a time per VIN. Waiting commands are served source by source, and caller by caller
--- beneath: one who sends a hundred does not keep another waiting, nor does one who invents a name for each of them. All tables are
--- bounded: a command that finds them full is refused at once, unless another source fills them: that one loses its newest place.
+-- The queue of a vehicle: one command at a time per VIN. Waiting commands are served round-robin by source, and by caller within a source.
+-- So neither a hundred commands of one caller nor invented caller names delay others. All tables are bounded: a command that finds them
+-- full is rejected, unless another source fills them; that source then loses its newest entry.
 
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 M.__index = M
@@ -17,13 +17,13 @@ function M.new(limits)
   }, M)
 end
 
--- ---- those who wait at one vehicle: a ring of sources, each a ring of callers, each a list of promises ----
+-- ---- commands that wait for one vehicle: a ring of sources, each a ring of callers, each a list of promises ----
 
 local function new_ring(name)
   return { name = name, count = 0, by_name = {} }
 end
 
--- Members are served in the order in which they came. When memory ends in here, an empty member stays.
+-- Members are served in the order of arrival. When memory runs out here, an empty member remains.
 local function member_of(ring, name)
   local member = ring.by_name[name]
   if not member then
@@ -42,7 +42,7 @@ local function forget_empty(ring, at)
   return true
 end
 
--- A member that was served goes to the end.
+-- Takes the first promise; the member that was served moves to the end.
 local function take_first(ring, depth)
   ring.count = ring.count - 1
   if depth == 0 then return table.remove(ring, 1) end
@@ -78,7 +78,7 @@ local rings = 2 -- sources, callers
 local function place_of(self, vin)
   local place = self.places[vin]
   if not place then
-    place = { busy = 0, sources = nil } -- sources: once a caller waits
+    place = { busy = 0, sources = nil } -- sources: set when a caller waits
     self.places[vin] = place
   end
   return place
@@ -88,7 +88,7 @@ local function waiting_at(place)
   return place.sources and place.sources.count or 0
 end
 
--- Allocates, and a finaliser may run the loop meanwhile, which removes empty rings: then it is filled again.
+-- Allocating may run a finaliser, which may run the loop and remove empty rings: the ring is then filled again.
 local function add(place, promise, source, caller)
   local ring, list
   repeat
@@ -116,7 +116,7 @@ local function wake(promise, comes)
   return true
 end
 
--- A promise that gave up is skipped when it is first; until then it counts, so that the tables stay bounded.
+-- A promise that stopped waiting is skipped when it comes first; until then it counts, so that the tables stay bounded.
 local function pass_on(self, vin, place)
   while place.busy < self.per_vin and waiting_at(place) > 0 do
     local promise = take_first(place.sources, rings)
@@ -126,7 +126,7 @@ local function pass_on(self, vin, place)
   if place.busy == 0 and waiting_at(place) == 0 then self.places[vin] = nil end
 end
 
--- Whether another source waits for this vehicle in more places than this one would have.
+-- Whether another source has more entries in this vehicle's queue than this one would have.
 local function is_outnumbered(place, source)
   local sources = place.sources
   if not sources or not sources[1] then return false end
@@ -138,7 +138,7 @@ local function is_free(self, place)
   return waiting_at(place) < self.waiting_per_vin and self.waiting < self.most
 end
 
---- Whether one more of this source may wait for this vehicle.
+--- Whether one more command of this source may wait for this vehicle.
 function M:has_room(vin, source)
   local place = self.places[vin]
   return not place or place.busy < self.per_vin or is_free(self, place) or is_outnumbered(place, source)
@@ -157,8 +157,8 @@ function M:is_busy(vin)
   return place ~= nil and place.busy >= self.per_vin
 end
 
---- Waits for the vehicle, at most so many seconds. source: where the caller is. Returns true; false when there is no room or the
---- time is over. After true the caller calls leave.
+--- Waits for the vehicle, at most so many seconds. source: of the caller. Returns true; or false when there is no room or the time is over.
+--- After true, the caller must call leave.
 function M:enter(vin, caller, seconds, source)
   source = source or caller
   if not self:has_room(vin, source) then return false end
@@ -171,11 +171,11 @@ function M:enter(vin, caller, seconds, source)
   local promise
   promise, place = join(self, vin, source, caller)
   self.waiting = self.waiting + 1
-  pass_on(self, vin, place) -- the vehicle may have become free while this promise joined
+  pass_on(self, vin, place) -- the vehicle may have become free while this promise was added
   local ran, woken = pcall(tasks.await_for, promise, seconds)
   if ran and woken then return true end
-  if promise.value then self:leave(vin) end -- it came together with the end
-  promise.done = true -- it is skipped
+  if promise.value then self:leave(vin) end -- woken at the same time as the timeout
+  promise.done = true -- it will be skipped
   if not ran then error(woken, 0) end -- the task was cancelled
   return false
 end

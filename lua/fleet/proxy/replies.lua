@@ -1,5 +1,5 @@
--- What the proxy answers, in the shapes of the service (doc/protocol.md#envelope, #proxy-replies), so that a client cannot tell
--- it from the service but for what signing adds.
+-- The proxy's replies in the service's form (doc/protocol.md#envelope, #proxy-replies). A client sees the same as from the service, except
+-- for the results of signing.
 
 local core = require "fleet.core"
 
@@ -31,7 +31,7 @@ local DONE = '{"response":{"result":true,"reason":""}}'
 M.done = DONE
 local ours = { changed = true, reason = true, via = true, authenticated = true, perhaps_changed = true }
 
---- The result of a command, as the service says it.
+--- The result of a command in the service's form.
 function M.command(value)
   local plain = value.changed and value.reason == ""
   local response = { result = value.changed, reason = value.reason }
@@ -42,7 +42,7 @@ function M.command(value)
   return 200, json_headers, core.json_encode { response = response }
 end
 
--- What clients of a Bluetooth proxy ask for stands in a response within the response.
+-- Clients of a Bluetooth proxy expect a response inside the response.
 local function nested(members)
   return 200, json_headers, core.json_encode { response = members }
 end
@@ -71,14 +71,14 @@ local statuses = {
   closed = 503, invalid = 400,
 }
 
--- Other clients know these by their text.
+-- Texts by which other clients recognise these errors.
 local texts = {
   asleep = "vehicle unavailable: vehicle is offline or asleep",
   offline = "vehicle unavailable: vehicle is offline or asleep",
   key_not_paired = "vehicle rejected request: your public key has not been paired with the vehicle",
 }
 
-local soon = { busy = 1, closed = 1, conflict = 1 } -- seconds: it passes
+local soon = { busy = 1, closed = 1, conflict = 1 } -- Retry-After in seconds for errors that pass
 
 local function failure_headers(err)
   local more = {}
@@ -92,19 +92,19 @@ local function is_fault(err)
   return err.fault ~= nil and err.fault ~= 0
 end
 
--- The vehicle's own no, with its reason.
+-- Whether the vehicle itself refused, with a reason.
 local function is_refusal(err, command)
   if not command or is_fault(err) or err.outcome ~= "refused" or err.status ~= nil and err.status ~= 200 then return false end
   return err.kind == "refused" or err.reason ~= nil and not texts[err.kind]
 end
 
--- The name of a fault of the protocol, as the vendor's proxy writes it, with 500.
+-- The name of a protocol fault in the form of the vendor's proxy, with 500.
 local function fault_name(err)
   if not err.reason then return string.format("unrecognized error code %d", err.fault) end
   return "MESSAGEFAULT_ERROR_" .. err.reason
 end
 
--- What the service said, as it said it; of an unknown outcome the proxy speaks itself.
+-- The service's answer unchanged; an unknown outcome gets a reply of the proxy.
 local function as_it_came(err)
   return err.outcome ~= "unknown" and err.status ~= nil and err.status >= 400 and type(err.raw) == "string"
 end
@@ -114,7 +114,7 @@ local function status_for(err)
   return statuses[err.kind] or 502
 end
 
---- The answer to a call that failed. command: whether it is a vehicle command.
+--- The reply to a failed call. command: whether it is a vehicle command.
 function M.failure(err, command)
   local headers = failure_headers(err)
   if is_refusal(err, command) then

@@ -1,11 +1,11 @@
--- Which row a request means: its path against the templates of the rows, its verb, and the fixed query of rows that share a path.
+-- Finds the row of a request: by its path, its verb, and the fixed query of rows that share a path.
 
 local core = require "fleet.core"
 local rows = require "fleet.call.rows"
 
 local M = {}
 
---- A VIN as it is written, of a text in any letters; nil where it is none.
+--- A VIN in capital letters from text in any case; nil for other text.
 function M.vin(text)
   local upper = string.upper(text)
   return core.is_vin(upper) and upper or nil
@@ -33,10 +33,10 @@ local function add(path, row)
 end
 
 for _, row in ipairs(rows.all()) do add(row.path, row) end
--- The other signing proxies wake a vehicle by a command.
+-- Other signing proxies have a command that wakes a vehicle.
 add("/api/1/vehicles/{vin}/command/wake_up", rows.by_name.wake_up)
 
---- What clients of Bluetooth proxies ask for, which the service does not have: locks, lids and sleep from the security computer.
+--- A request of Bluetooth proxies' clients that the service does not have: locks, lids and sleep from the security computer.
 M.body_controller_state = setmetatable({
   name = "body_controller_state", verb = "GET", path = "/api/1/vehicles/{vin}/body_controller_state", flags = {}, write = false,
   params = { { name = "vin", place = "path", type = "vin" } },
@@ -44,7 +44,7 @@ M.body_controller_state = setmetatable({
 add(M.body_controller_state.path, M.body_controller_state)
 add("/api/proxy/1/vehicles/{vin}/body_controller_state", M.body_controller_state)
 
--- The values of the placeholders of a path of a row, by name. A VIN in small letters is the same VIN.
+-- The values of a row's placeholders, by name. A VIN in lower case is the same VIN.
 local function values_of(path, parts)
   local values, i = {}, 0
   for part in string.gmatch(path, "[^/]+") do
@@ -64,7 +64,7 @@ local function node_at(parts)
   return node.rows[1] and node or nil
 end
 
--- Whether the fields of a query have the fixed one of a row, "name=value".
+-- Whether the query has the fixed field of a row, "name=value".
 local function has_field(fields, fixed)
   local name, value = string.match(fixed, "^([^=]+)=(.*)$")
   return fields[name] == value
@@ -79,7 +79,7 @@ local function verbs_of(list)
   return table.concat(verbs, ", ")
 end
 
--- Nothing but plain path characters: a byte that is escaped there has no place in a VIN or an id.
+-- Plain path characters only: VINs and ids need no escapes.
 local function parts_of(path)
   if not string.find(path, "^[%w%-%._~/]+$") or string.find(path, "//", 1, true) or string.sub(path, -1) == "/" then return nil end
   local parts = {}
@@ -90,8 +90,7 @@ local function parts_of(path)
   return parts
 end
 
--- Paths that were found, so that the next request for them costs one look-up. Rows that share a path are distinguished by the
--- query, and are not kept. Callers cannot make it grow.
+-- Cache of paths. Rows that share a path differ in the query and are not cached. It is bounded, because callers choose the paths.
 local most_known = 2048
 local known, known_count = {}, 0
 
@@ -101,8 +100,8 @@ local function keep(method, path, row, values)
   known[method .. path], known_count = { row, values }, known_count + 1
 end
 
---- find(method, path, fields) → row, values of its placeholders by name, which are only read; nil when there is no such path;
---- nil, verbs when there is one, but not with this method.
+--- find(method, path, fields) → row, values of its placeholders by name (read-only); nil when there is no such path; or nil, verbs when the
+--- path exists with other methods.
 function M.find(method, path, fields)
   local found = known[method .. path]
   if found then return found[1], found[2] end

@@ -1,5 +1,5 @@
--- The proxy without a socket: a caller and a request go in, an answer comes out. Routes come from the rows; commands are signed,
--- everything else is forwarded.
+-- The proxy without a socket: it turns a caller and a request into an answer. Routes come from the rows; commands are signed, everything
+-- else is forwarded.
 
 local callers = require "fleet.proxy.callers"
 local core = require "fleet.core"
@@ -13,7 +13,7 @@ local routes = require "fleet.proxy.routes"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 local vehicle_security = require "fleet.signing.vehicle_security"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 M.__index = M
@@ -23,8 +23,8 @@ local largest_command = 4096 -- bytes of its body
 local largest_ignored = 4096 -- bytes of the body of a GET: some clients send "{}" with each
 local telemetry = "create_fleet_telemetry_config"
 
---- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil: it fails where it
---- raises, or returns nil and why }
+--- new { clients = fleet.proxy.clients, timeout = seconds, limits = of the queue, audit = function(entry) or nil; it fails when it raises
+--- or returns nil and why }
 function M.new(options)
   return setmetatable({
     clients = options.clients, timeout = options.timeout, audit = options.audit, queue = queues.new(options.limits),
@@ -32,9 +32,9 @@ function M.new(options)
   }, M)
 end
 
--- ---- what a request is about ----
+-- ---- the target of a request ----
 
--- "/account/<name>/api/…" → name, "/api/…"; a header says it as well.
+-- "/account/<name>/api/…" → name, "/api/…"; a header may name the account too.
 local function account_of(asked)
   local path = asked.path
   if string.sub(path, 1, 9) == "/account/" then
@@ -50,12 +50,12 @@ local function has_param(row, place, kind)
   end
 end
 
--- A vehicle as the list of a caller has it.
+-- A vehicle in the form of a caller's list.
 local function listed(vin)
   return routes.vin(vin) or vin
 end
 
--- Clients of a Bluetooth proxy say with each request whether it is to wait and to wake: commands always wait here, reads never wake.
+-- Clients of a Bluetooth proxy say whether a request waits and wakes. Here commands always wait, and reads never wake.
 local ignored = { wait = true, wakeup = true }
 
 local function has_named(row, name)
@@ -65,7 +65,7 @@ local function has_named(row, name)
   return false
 end
 
-local nothing = {} -- an empty body, which is only read
+local nothing = {} -- an empty body; read-only
 
 local function decoded(call)
   local text = call.asked.body
@@ -73,8 +73,8 @@ local function decoded(call)
   return string.find(text, "^%s*{") and core.json_decode(text) or nil
 end
 
--- All vehicles that a request names; nil when that is unknown. A body that names vehicles is written anew, so that what was
--- checked is what is sent.
+-- All vehicles that a request names; nil when they are unknown. A body that names vehicles is encoded again, so that the checked values are
+-- the ones that are sent.
 local function vins_of(call)
   local row, list = call.row, { call.values.vin }
   for _, name in ipairs { "vin", "vins" } do
@@ -125,7 +125,7 @@ local function check_size(call)
   end
 end
 
--- A name that the row does not know may mean another vehicle, or another row, to the service.
+-- A name that the row does not know is rejected: for the service it may name another vehicle or another row.
 local function unknown_name(row, fields)
   local fixed = row.query and string.match(row.query, "^[^=]+")
   for name in pairs(fields) do
@@ -159,7 +159,7 @@ local function check_rate(call)
   if not taken then return too_many("the caller's calls of this minute are used up", seconds) end
 end
 
--- Where one who brings a token of the service is: tokens can be made up, networks cannot.
+-- The network of a caller with a service token: tokens can be invented, networks cannot.
 local function source_of(call)
   local address = call.token and call.from and call.from:peer()
   return address and callers.network(address) or call.caller.name
@@ -198,7 +198,7 @@ local takes_params = setmetatable({}, {
 
 local of_text = { ["true"] = true, ["false"] = false }
 
--- Clients of other signing proxies send numbers and flags as text, {"charging_amps": "16"}. A fraction stays as it is.
+-- Clients of other signing proxies send numbers and flags as text, {"charging_amps": "16"}. A fraction stays text.
 local function value_of(param, value)
   if type(value) ~= "string" then return value end
   if param.type == "boolean" and of_text[value] ~= nil then return of_text[value] end
@@ -206,10 +206,10 @@ local function value_of(param, value)
   return amount and string.find(value, "^%-?%d+$") and tonumber(value) or value
 end
 
--- As the vendor's proxy does where these are left out.
+-- Defaults of the vendor's proxy.
 local left_out = { actuate_trunk = { which_trunk = "rear" } }
 
--- What the row knows of the caller's body: other members are nothing to the service either.
+-- The members of the body that the row knows: the service ignores others too.
 local function params_of(row, body)
   local params = tables.copy(left_out[row.name] or nothing)
   for _, param in ipairs(row.params) do
@@ -276,7 +276,7 @@ local function pass_on(call)
   return answer
 end
 
--- Commands with unpublished parameters and no signed form: the proxy forwards their bodies unchanged.
+-- Whether the body is forwarded unchanged: a command with undocumented parameters has no signed form.
 local function is_forwarded(row)
   return not row.message and not takes_params[row]
 end
@@ -293,7 +293,7 @@ local function through_queue(call)
   return answer
 end
 
--- A question to the vehicle's security computer; it queues among the signed messages of the vehicle by itself.
+-- A request to the vehicle's security computer; the session pool queues it with the vehicle's signed messages.
 local function body_controller_state(call)
   local car = call.service.clients:car(call.client, call.values.vin)
   local status
@@ -310,8 +310,8 @@ end
 
 -- ---- idempotency keys ----
 
--- A digest of a short secret is as good as the secret: bodies that may hold one are left out. Whose token it is sent with is part
--- of the request: callers of one socket may have one name.
+-- The digest of a request, by which a reused key is recognised. It includes the token, because callers of one socket may share a name.
+-- Bodies that may contain a secret are left out: a short secret could be guessed from its digest.
 local function digest_of(call)
   local asked = call.asked
   local body = next(call.row.secrets) == nil and asked.body or ""
@@ -343,7 +343,7 @@ local function outcome_of(status, err)
   return status == 200 and "done" or "refused", ""
 end
 
--- As the caller wrote it, where it is none of ours: in plain characters, and not without bounds.
+-- The caller's text for an unknown account: printable characters only, and of bounded length.
 local function printable_account(call)
   return (string.gsub(string.sub(call.account, 1, 64), "[^\32-\126]", "?"))
 end
@@ -353,13 +353,13 @@ local function entry_of(call, status, outcome, kind, seconds, wall)
     time = floor(wall * 1000 + 0.5) / 1000, who = call.caller.name, vin = string.sub(call.values.vin, -4), command = call.row.name,
     outcome = outcome, status = status, ms = floor(seconds * 1000 + 0.5),
   }
-  if kind ~= "" then entry.kind = kind end -- of most there is none: with room for it the table would be twice as large
+  if kind ~= "" then entry.kind = kind end -- most have none; a field for it would double the table
   if call.account then entry.account = printable_account(call) end
   if call.repeated then entry.repeated = call.repeated end
   return entry
 end
 
---- Counts and writes down a command that has ended.
+--- Counts and records a finished command.
 function M:record(call, status, err, seconds, wall)
   local outcome, kind = outcome_of(status, err)
   self.metrics:command(outcome, kind, seconds)
@@ -378,15 +378,15 @@ local function refusal_of(call)
   end
 end
 
---- Serves one request: { method, path, query, headers, body }. token: a service token to pass through, or nil; digest: of it;
---- from: whose peer() gives the caller's address, or nil. Runs in a task. Returns status, headers, body.
+--- Serves one request: { method, path, query, headers, body }. token: a service token to pass through, or nil; digest: of it; from: an
+--- object whose peer() is the caller's address, or nil. Runs in a task. Returns status, headers, body.
 function M:handle(caller, asked, token, digest, from)
   local began = tasks.now()
   local task = tasks.current()
-  if task then task.call_deadline = tasks.real() + self.timeout end -- the store waits no longer
+  if task then task.call_deadline = tasks.real() + self.timeout end -- limits waiting for the store
   local call = {
     service = self, caller = caller, asked = asked, token = token, digest = digest, from = from, deadline = began + self.timeout,
-    account = nil, path = nil, row = nil, values = nil, client = nil, err = nil, source = nil, -- room for what will be known
+    account = nil, path = nil, row = nil, values = nil, client = nil, err = nil, source = nil, -- preallocated fields
   }
   call.account, call.path = account_of(asked)
   local answer = refusal_of(call)
