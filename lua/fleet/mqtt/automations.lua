@@ -1,5 +1,5 @@
--- Automations in the bridge's process, each an entity of its car or site: a switch, its reasons as a sensor, and its plan as
--- attributes. What is switched off stays off over a restart.
+-- Automations in the bridge's process. Each is an entity of its car or site: a switch, its reason as a sensor, and its plan as attributes.
+-- An automation that was switched off stays off after a restart.
 
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
@@ -10,13 +10,13 @@ local things = require "fleet.mqtt.things"
 
 local M = {}
 
-local check_every = 30 -- seconds between two looks at what an automation says
+local check_every = 30 -- seconds between checks of an automation's state
 
 local function key(bridge)
   return "mqtt/" .. bridge.context.config.account .. "/automations"
 end
 
--- Where it cannot be read, nothing runs: what a person switched off must stay so.
+-- The ids that a person switched off. When they cannot be read, no automation runs.
 local function switched_off(bridge)
   local text, err, kind = bridge.context.store:get(key(bridge))
   if text == nil and kind then error(err, 0) end
@@ -39,7 +39,7 @@ local function iso(at)
   return type(at) == "number" and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(at)) or nil
 end
 
--- The stretches of time that an automation plans, where it keeps them.
+-- The planned periods of an automation that has a plan.
 local function plan_of(state)
   local plan = state.memory and state.memory.plan
   if type(plan) ~= "table" or type(plan[1]) ~= "table" then return nil end
@@ -77,7 +77,7 @@ local function run(bridge, one)
   })
   one.running = false
   if not ran and bridge.stopped then return end
-  if not ran then done, err = nil, { message = tostring(done) } end -- it must not end the bridge
+  if not ran then done, err = nil, { message = tostring(done) } end -- its error must not end the bridge
   if not done and err then bridge.log(one.name .. ": " .. err.message) end
   if not done and one.on then tasks.sleep(check_every) end -- it runs elsewhere, or the store fails
   publish(bridge, one)
@@ -110,7 +110,7 @@ local function rows_of(bridge, one)
   }
 end
 
---- The automations of the bridge as { automation =, id =, name =, section =, on = }; raises for what is none.
+--- The automations of the bridge as { automation =, id =, name =, section =, on = }; raises for a value that is none.
 function M.read(given, is)
   local list, seen = {}, {}
   for _, automation in ipairs(given) do

@@ -1,7 +1,7 @@
--- Messages that ask for something: <topic>/<id>/command/<name> with JSON, and <topic>/<id>/<entity>/set with what hosts send.
+-- Messages with commands: <topic>/<id>/command/<name> with JSON, and <topic>/<id>/<entity>/set with the payloads of hosts.
 --
--- A message is carried out at most once. It is refused where it lay at the broker (retained), is old, or came before; its
--- request is claimed in the store before the command is sent, and a claim without an answer is never sent again.
+-- A message is carried out at most once. It is rejected when it was retained, is too old, or repeats an earlier one. Its request is claimed
+-- in the store before the command is sent, and a claim without an answer is never sent again.
 
 local core = require "fleet.core"
 local compat = require "fleet.util.compat"
@@ -17,7 +17,7 @@ local M = {}
 
 local most_waiting = 20 -- commands of one car or site
 local longest_payload = 65536 -- bytes, as src/mqtt/broker.c keeps them
-local longest_id, longest_topic = 128, 128 -- bytes; the store keeps the one, the answer's topic is longer than the other
+local longest_id, longest_topic = 128, 128 -- bytes; the store's key has the id, and the answer's topic is longer than the request's
 
 -- ---- reading a message ----
 
@@ -29,7 +29,7 @@ end
 
 local known_members = { id = true, at = true, value = true, params = true, wake = true }
 
--- What a request without an id is known by: its text may be long.
+-- Identifies a request without an id by its topic and a digest of its payload.
 local function bare_id(topic, payload)
   return core.sha256(topic .. "\n" .. payload)
 end
@@ -39,7 +39,7 @@ local function value_text(value)
   return values.plain(value) or tostring(value)
 end
 
--- What is too long is not read at all, what is no text is not echoed.
+-- A payload that is too long is not read; one that is not text is not repeated in the answer.
 local function check_payload(payload, size)
   if not payload or #payload > longest_payload then
     return nil, string.format("the payload has %d bytes: at most %d are taken", size or #payload, longest_payload)
@@ -48,13 +48,13 @@ local function check_payload(payload, size)
   return true
 end
 
--- A number that every sender and reader of JSON writes the same way; of others two could look the same.
+-- A number with a single form in all JSON writers; two others could look the same.
 local function whole_text(number)
   if number ~= math.floor(number) or math.abs(number) >= 2 ^ 53 then return nil end
   return string.format("%d", number)
 end
 
--- The id of a request that has one, or nil and why it is none: a sender who gave one relies on it.
+-- The id of a request, or nil and why it is invalid. An invalid id is an error, because its sender relies on it.
 local function id_text(id)
   if type(id) == "number" then id = whole_text(id) end
   if type(id) ~= "string" or id == "" then return nil, "'id' must be a text that is not empty, or a whole number below 2^53" end
@@ -62,7 +62,7 @@ local function id_text(id)
   return id
 end
 
--- The members that every request has: { id =, at =, bare =, wake =, value =, params = }, or nil and why not.
+-- The common members of a request: { id =, at =, bare =, wake =, value =, params = }, or nil and why it is rejected.
 local function envelope(topic, payload, size)
   local sound, wrong = check_payload(payload, size)
   if not sound then return nil, wrong end
@@ -95,13 +95,13 @@ local function spelled(value)
   return "{" .. table.concat(parts, "\0") .. "}"
 end
 
--- What a request asks for: the same id with something else is another request.
+-- What a request asks for: the same id with other content is another request.
 local function what_of(request)
   local text = table.concat({ request.topic, spelled(request.value), spelled(request.params) }, "\n")
   return string.sub(core.sha256(text), 1, 8)
 end
 
--- Of a message that does not say its time it counts when it came.
+-- A message without a time counts from its arrival.
 local function check_times(bridge, request)
   if type(request.at or 0) ~= "number" then return nil, "'at' must be UTC seconds" end
   local age = request.age + bridge.now() - request.came
@@ -110,7 +110,7 @@ local function check_times(bridge, request)
   return true
 end
 
--- ---- which call ----
+-- ---- the call of a message ----
 
 local function is_command(row, kind)
   if kind == "car" then return row.handle == "vehicle" and (row.flags.command or row.name == "wake_up") end
@@ -169,7 +169,7 @@ local function answer(bridge, request, fields)
   return tables.add(result, fields)
 end
 
--- What became of a command, for the sender, and for a person who looks at the host.
+-- Publishes the result of a command, for the sender and for a person at the host.
 local function report(bridge, request, result)
   local thing = request.thing
   say(bridge, request.topic, result)
@@ -189,7 +189,7 @@ local function refuse(bridge, request, message, reason)
   }))
 end
 
--- A message that came before gets the answer of then; one that is under way will be answered.
+-- Answers a repeated message: with its earlier answer, or not at all while it is in flight.
 local function again(bridge, request, entry)
   if entry.what and entry.what ~= request.what then
     return refuse(bridge, request, "its id was that of another request: each needs an id of its own")
@@ -198,7 +198,7 @@ local function again(bridge, request, entry)
   say(bridge, request.topic, tables.add(answer(bridge, request, entry.result), { duplicate = true }))
 end
 
--- The message before this one with the same id that waits or is under way, or nil.
+-- The earlier message with the same id that waits or is in flight, or nil.
 local function same_under_way(thing, request)
   local function is_same(other) return other ~= request and other.id == request.id and other.bare == request.bare end
   for _, entry in ipairs(thing.queue or {}) do
@@ -207,7 +207,7 @@ local function same_under_way(thing, request)
   return thing.current and is_same(thing.current) and thing.current or nil
 end
 
--- What is refused now may be a copy of what was carried out: it must not be said that it was not sent.
+-- Rejects a message. It may be a copy of one that was carried out, so the answer must not say that nothing was sent.
 local function refuse_new(bridge, request, message, reason)
   local thing = request.thing
   local first = same_under_way(thing, request)
@@ -222,7 +222,7 @@ end
 
 -- ---- sending ----
 
--- What a message gives as parameters must not come where a call without parameters has its options.
+-- Calls the command. A call without parameters gets nil there, so that the message cannot set its options.
 local function send(thing, call, wake)
   local handle, options = thing.handle, { wake = wake or nil, force = call.force }
   if call.once then options.idempotent = false end
@@ -254,15 +254,14 @@ local function outcome_of(bridge, request, result, err)
   })
 end
 
--- The state after a command that changed nothing: what was shown before it, or what was read since.
--- before: { shown =, at = }.
+-- The state after a command that changed nothing: the one published before, or a newer reading. before: { shown =, at = }.
 local function not_changed(thing, call, before)
   local read_at = thing.at[values.section(call.row)]
   if read_at and read_at > before.at then return values.text(call.row, thing.data) end
   return before.shown
 end
 
--- After an unknown outcome the state is unknown, until a look says more.
+-- After an unknown outcome the state is unknown, until the next reading.
 local function settle(bridge, thing, call, request, err, before)
   local topic = call.row and call.becomes and discovery.state_topic(bridge.config, thing, call.row)
   if topic then things.publish_state(bridge, thing, topic, nil) end
@@ -274,7 +273,7 @@ end
 
 local function after(bridge, thing, call, request, result, err, before)
   local topic = call.row and call.becomes and discovery.state_topic(bridge.config, thing, call.row)
-  if topic then thing.held[topic] = bridge.now() end
+  if topic then thing.commanded[topic] = bridge.now() end
   local answered = outcome_of(bridge, request, result, err)
   requests.finish(bridge.context, thing.id, request, answered)
   report(bridge, request, answered)
@@ -301,7 +300,7 @@ local function not_known(call, shown)
   return string.format("'%s' is not known to be %s", call.row.label, call.needed)
 end
 
--- Sends the call, or, where the car does not support it, the call that replaces it. shown: what the entity showed before.
+-- Sends the call, or its replacement when the car does not support it. shown: the entity's state before.
 local function send_either(bridge, thing, call, request, shown)
   local result, err = send(thing, call, may_wake(bridge, request))
   local instead = call.instead
@@ -315,7 +314,7 @@ end
 
 local function carry_out(bridge, thing, call, request)
   if bridge.stopped then return refuse_new(bridge, request, "the bridge ends", "closed") end
-  local timely, old, reason = check_times(bridge, request) -- it may have waited for those before it
+  local timely, old, reason = check_times(bridge, request) -- it may have waited in the queue
   if not timely then return refuse_new(bridge, request, old, reason) end
   local shown = call.row and bridge.link.wanted[discovery.state_topic(bridge.config, thing, call.row)]
   local unknown = not_known(call, shown)
@@ -326,7 +325,7 @@ local function carry_out(bridge, thing, call, request)
   if claimed ~= true then return again(bridge, request, claimed) end
   if call.row and call.becomes then
     local topic = discovery.state_topic(bridge.config, thing, call.row)
-    thing.held[topic] = math.huge
+    thing.commanded[topic] = math.huge
     things.publish_state(bridge, thing, topic, call.becomes)
   end
   local before = { shown = shown, at = bridge.now() }
@@ -357,7 +356,7 @@ local function enqueue(bridge, thing, call, request)
   bridge.spawn(function() work(bridge, thing) end)
 end
 
--- What needs no vehicle and no site is done at once.
+-- Calls that concern no vehicle and no site run at once.
 local function act(bridge, call, request)
   local done, why = call.act(call.value)
   if not done then return refuse(bridge, request, why) end
@@ -375,7 +374,7 @@ local function take_request(bridge, thing, request, name, suffix)
   enqueue(bridge, thing, call, request)
 end
 
---- A message has come; never waits. payload is nil where it was too long to keep: then size is its bytes.
+--- Takes a message; never waits. payload is nil when it was too long to keep; size is then its length in bytes.
 function M.take(bridge, topic, payload, retained, size)
   local thing, rest = target(bridge, topic)
   if not thing or #rest > longest_topic then return end
@@ -392,7 +391,7 @@ function M.take(bridge, topic, payload, retained, size)
   take_request(bridge, thing, request, name, suffix)
 end
 
---- Answers what was claimed before a crash: whether it was sent is not known, and it is not sent again.
+--- Answers requests that were claimed before a crash: whether they were sent is unknown, and they are not sent again.
 function M.answer_abandoned(bridge, thing)
   local found, err = requests.abandoned(bridge.context, thing.id, function(entry)
     return answer(bridge, { id = entry.id, bare = entry.bare, command = entry.command }, {
@@ -404,7 +403,7 @@ function M.answer_abandoned(bridge, thing)
   return true
 end
 
---- Waits until no command is under way, for at most so many seconds.
+--- Waits until no command is in flight, for at most so many seconds.
 function M.finish(bridge, seconds)
   local pauses = tasks.pauses(seconds, 0.01, 0.2)
   local function busy()

@@ -11,7 +11,7 @@ local M = {}
 -- A request with an id and a time, so that the bridge recognizes its copies and rejects it when it is old.
 local template = '{"value": {{ value | tojson }}, "id": "{{ now().timestamp() }}", "at": {{ now().timestamp() }}%s}'
 
--- Where the bridge may wake a car on request, its entities ask for it.
+-- If the bridge may wake cars on request, its entities ask for it.
 local function wakes(config, thing)
   return thing.kind == "car" and config.wake == true
 end
@@ -20,7 +20,7 @@ local function template_of(config, thing)
   return string.format(template, wakes(config, thing) and ', "wake": true' or "")
 end
 
--- What an entity sends whose kind has no template.
+-- The payload of an entity whose kind has no template.
 local function payload_of(config, thing, value)
   return wakes(config, thing) and string.format('{"value": "%s", "wake": true}', value) or value
 end
@@ -29,7 +29,7 @@ local function safe(text)
   return (string.gsub(text, "[^%w_-]", "_"))
 end
 
---- The name under which hosts know a thing: an account may share the broker with others.
+--- The name of a thing at the hosts. It includes the account, because several accounts may share a broker.
 function M.device_id(config, thing)
   return safe(config.topic) .. "_" .. safe(thing.id)
 end
@@ -48,7 +48,7 @@ function M.attributes_topic(config, thing, section)
   return config.topic .. "/" .. thing.id .. "/attributes/" .. section
 end
 
---- Where the bridge says whether it is there.
+--- The topic with the bridge's availability.
 function M.availability_topic(config)
   return config.topic .. "/bridge/" .. safe(config.account) .. "/availability"
 end
@@ -59,12 +59,12 @@ local function name_of(config, thing, row)
   return config.names[thing.id .. "/" .. row.name] or config.names[row.name] or row.label
 end
 
--- Whether all that a row sends may be asked for.
+-- Whether all calls of a row are allowed.
 local function commands_allowed(config, row)
   if row.act then return config.commands ~= false end
   for payload, call in pairs(row.calls or {}) do
     local instead = row.instead and row.instead[payload]
-    local is_sent = row.component ~= "cover" or payload ~= "PRESS" -- a host does not press covers
+    local is_sent = row.component ~= "cover" or payload ~= "PRESS" -- hosts do not press covers
     if is_sent and not config.allowed(call[1]) and not (instead and config.allowed(instead[1])) then return false end
   end
   return values.writes(row) and (row.call == nil or config.allowed(row.call))
@@ -134,11 +134,11 @@ local function add_climate(config, thing, row, component)
     component.current_temperature_topic = topic
     return
   end
-  if part == "preset_mode" and not commands_allowed(config, row) then return end -- hosts take it with its command only
+  if part == "preset_mode" and not commands_allowed(config, row) then return end -- hosts accept it only with its command
   component[part .. "_state_topic"] = topic
   if commands_allowed(config, row) then
     component[part .. "_command_topic"] = topic .. "/set"
-    -- Domoticz, for which this form is, takes no templates here.
+    -- This form is for Domoticz, which accepts no templates here.
     if config.discovery ~= "component" then component[part .. "_command_template"] = template_of(config, thing) end
   end
   if part == "mode" then component.modes = row.options end
@@ -151,7 +151,7 @@ end
 
 local with_attributes = { location = true, tariff = true, account = true, command = true }
 
---- Whether there is more to say of a section than its values.
+--- Whether a section has attributes besides its values.
 function M.has_attributes(section)
   return with_attributes[section] or string.find(section, "^automation_") ~= nil
 end
@@ -178,12 +178,12 @@ local function add_topics(config, thing, row, component)
   if build then build(component, row, thing, config) end
 end
 
--- What must not be changed is shown all the same: a number becomes a sensor.
+-- Shows an entity whose commands are not allowed as a read-only one: a number becomes a sensor.
 local function read_only(row, component)
   component.command_topic, component.command_template, component.payload_install = nil, nil, nil
   local shown = { number = "sensor", select = "sensor", switch = "binary_sensor", lock = "sensor", cover = "sensor" }
   component.platform = shown[row.component] or row.component
-  if component.entity_category == "config" then component.entity_category = "diagnostic" end -- what is shown configures nothing
+  if component.entity_category == "config" then component.entity_category = "diagnostic" end -- a read-only entity configures nothing
   component.payload_open, component.payload_close, component.payload_stop = nil, nil, nil
   if row.component == "cover" then component.device_class, component.state_open, component.state_closed = nil, nil, nil end
   if row.component == "switch" then component.device_class = nil end
@@ -199,20 +199,20 @@ local function one_currency(row, thing)
   return currency and (string.gsub(unit, "%$", (string.gsub(currency, "%%", "%%%%")))) or nil -- unknown is not dollars
 end
 
--- ---- which rows a thing has ----
+-- ---- the rows of a thing ----
 
---- Whether there is such an entity.
+--- Whether a thing has the entity of a row.
 function M.has(config, thing, row)
   if row.option and not config[row.option] then return false end
   if row.needs then
     local value = values.at(thing.data, row.needs)
-    if value == nil then value = (thing.had or {})[row.needs] end -- what is not known just now has not gone
+    if value == nil then value = (thing.had or {})[row.needs] end -- a value that is unknown now still exists
     if not value then return false end
   end
   return row.component ~= "button" or commands_allowed(config, row)
 end
 
---- Remembers what a thing was seen to have.
+--- Records which rows a thing has had.
 function M.remember(thing)
   thing.had = thing.had or {}
   for _, row in ipairs(entities[thing.kind]) do
@@ -223,7 +223,7 @@ function M.remember(thing)
   end
 end
 
--- A site has as many wall connectors as were seen.
+-- A site has a row set for each wall connector that was seen.
 local function connector_rows(thing)
   local list = {}
   for _, din in ipairs(thing.connectors or {}) do
@@ -243,7 +243,7 @@ function M.rows(config, thing)
   return list
 end
 
--- The rows of each kind by the section they read, made once.
+-- The rows of each kind by the section that they read, made once.
 local by_section = {}
 
 local function section_rows(kind, section)
@@ -260,7 +260,7 @@ local function section_rows(kind, section)
   return index[section] or {}
 end
 
---- The rows of a thing that read one section, also those that it had before.
+--- The rows of a thing that read one section, including those that it had before.
 function M.rows_of(config, thing, section)
   local list = {}
   for _, row in ipairs(section_rows(thing.kind, section)) do
@@ -274,7 +274,7 @@ function M.rows_of(config, thing, section)
   return list
 end
 
---- What the discovery messages of a thing depend on, as a text: they are made anew when it changes.
+--- Everything that the discovery messages of a thing depend on, as a text: when it changes, they are published again.
 function M.shape(thing)
   local parts = {
     thing.name or "", thing.version or "", #(thing.more or {}), #(thing.connectors or {}),
@@ -287,7 +287,7 @@ function M.shape(thing)
   return table.concat(parts, "|")
 end
 
--- A host knows a component by its key and its kind: what is shown in another way has another key.
+-- A host identifies a component by its key and its kind: another kind needs another key.
 local function key_of(row, component)
   return component.platform == row.component and row.name or row.name .. "_" .. component.platform
 end
@@ -331,7 +331,7 @@ local function origin()
   return { name = "fleet", sw_version = require "fleet.util.version" }
 end
 
--- A host forgets a component when the message names it with its kind alone.
+-- A host removes a component when the message names it with its kind alone.
 local function with_removed(thing, components)
   local removed = thing.removed or {}
   for key, platform in pairs(thing.components or {}) do

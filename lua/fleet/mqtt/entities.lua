@@ -1,26 +1,26 @@
--- The entities, as rows: what a host shows of a car, a site and the account, and what it may change.
+-- The entities as rows: what a host shows of a car, a site and the account, and what it can change.
 --
 --   name, component, label   its topic, its kind at the host, its name there
---   from                     the section and field of its value; a number, a text or a boolean
---   values                   value -> the text that is published; a value that is not in it is unknown. Without them the value itself
+--   from                     the section and field of its value: a number, a text or a boolean
+--   values                   value -> published text; other values are unknown. Without it the value itself is published
 --   unit, class, state       unit, device class, state class
---   calls                    payload -> { call, parameters }           for what is chosen
---   call, param, with        the call that takes the payload as a parameter, and its other parameters   for numbers and lists
---   becomes                  payload -> value that follows it, where they differ
---   least, most, step        limits; most_from: the field that has the car's own upper one
+--   calls                    payload -> { call, parameters }, for choices
+--   call, param, with        the call that takes the payload as a parameter, and its other parameters, for numbers and lists
+--   becomes                  payload -> the value that follows, if they differ
+--   least, most, step        limits; most_from: the field with the car's own upper limit
 --   options                  of a list, in order
---   force                    payload -> true where the call needs the option force
+--   force                    payload -> true if the call needs the option force
 --   digits                   decimal places that are published (3): fewer changes
---   icon, precision, hidden  how a host shows it; hidden = true: not by itself, until a person enables it
---   instead                  payload -> { call, parameters, when = state } for a car that does not support the first call; when: the
+--   icon, precision, hidden  how a host shows it; hidden = true: only after a person enables it
+--   instead                  payload -> { call, parameters, when = state }, for a car that does not support the first call; when: the
 --                            state that the entity must show
 --   once                     true: the client does not repeat the call after an unknown outcome
---   plain                    true: a topic that takes commands and is offered to no host
---   steady                   true: a sum that only grows until it begins anew; a small step back is not one
---   needs                    where it must be true that there is such a thing; option: the bridge's option that it needs
---   topic                    of a climate entity: which of its topics this row is
+--   plain                    true: a topic for commands that is not offered to hosts
+--   steady                   true: a sum that grows until it restarts; a small step back is not a restart
+--   needs                    the field that is true if the thing has it; option: the option of the bridge that it needs
+--   topic                    of a climate entity: the topic of this row
 --   category, doc
--- What the columns mean is done by lua/fleet/mqtt/values.lua and discovery.lua; doc/manual/mqtt.md shows them as a table.
+-- lua/fleet/mqtt/values.lua and discovery.lua implement the columns; doc/manual/mqtt.md shows them as a table.
 
 local M = { car = {}, site = {}, account = {} }
 

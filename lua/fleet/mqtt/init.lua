@@ -1,7 +1,6 @@
 -- The bridge between an account and an MQTT broker: new{ client =, broker =, … }, and run() in a task.
 --
--- Of several bridges of one account on one store one publishes, the holder of a lease; the others wait.
--- doc/manual/mqtt.md.
+-- Several bridges may share an account and a store. The owner of a lease publishes; the others wait. doc/manual/mqtt.md.
 
 local core = require "fleet.core"
 local automations = require "fleet.mqtt.automations"
@@ -44,7 +43,7 @@ local function broker_options(config)
   }
 end
 
---- A bridge, or nil, err, kind where the library is missing. Raises for a wrong option. Nothing is opened yet.
+--- A bridge, or nil, err, kind when the library is missing. Raises for a wrong option. Opens nothing yet.
 function M.new(given)
   local config = options.read(given)
   local library, err, kind = M.library()
@@ -57,23 +56,23 @@ function M.new(given)
   }, bridge_mt)
 end
 
---- How connections are opened; specs bring a broker of their own.
+--- Opens connections; specs replace it by a broker of their own.
 M.library = links.library
 
---- Seconds after which a bridge that waits tries again to become the one that publishes; specs wait less.
+--- Seconds after which a waiting bridge tries again to take the lease; specs wait less.
 M.try_every = 10
 
 --- The options as rows, for the command line and the manual.
 M.options = options.list
 
--- ---- what the parts of a running bridge use ----
+-- ---- functions of a running bridge ----
 
 local function new_session(self, progress)
   local session = {
     config = self.config, client = self.client, context = self.context, automations = self.automations, things = {},
     looking = 0, tasks = {}, rests = {}, stopped = false, logged = {},
   }
-  session.now = tasks.steady -- ages and ends; a clock that is set right must not end or prolong them
+  session.now = tasks.steady -- a monotonic clock: setting the wall clock changes no age
   function session.wall() return (select(2, tasks.loop.clock())) end
   function session.log(text) if progress then progress(text) end end
   function session.log_once(text)
@@ -107,7 +106,7 @@ local function published_key(session)
   return "mqtt/" .. session.context.config.account .. "/published"
 end
 
--- Retained messages outlive this process: those of a thing that left the account meanwhile must be removed, too.
+-- Retained messages outlive this process, so those of a thing that left the account in between must be removed too.
 local function keep_published(session)
   local list = {}
   for id, thing in pairs(session.things) do list[id] = thing.kind end
@@ -157,10 +156,10 @@ end
 local function token_age(session)
   local info = session.client:token_info().user
   if not info or not info.refreshed_at then return nil end
-  return math.floor(math.max(0, tasks.age(info.refreshed_at)) / 8640) / 10 -- in tenths: each change is a message
+  return math.floor(math.max(0, tasks.age(info.refreshed_at)) / 8640) / 10 -- in tenths, because each change is a message
 end
 
--- What was spent in the month, the least that a budget of dollars leaves, and all budgets by name.
+-- What was spent in the month, the smallest remainder of the budgets in dollars, and all budgets by name.
 local function what_was_spent(session)
   local report, err = session.client:cost()
   if not report then
@@ -198,7 +197,7 @@ local function add_account(session)
   things.resume(session, session.account_thing)
 end
 
--- ---- one term as the bridge that publishes ----
+-- ---- one term as the publishing bridge ----
 
 local function on_state(self, session)
   return function(state, err)
@@ -208,7 +207,7 @@ local function on_state(self, session)
   end
 end
 
--- The will of a bridge that was cut off may come when another has long taken over.
+-- Handles a message. The will of a bridge that lost its connection may arrive after another bridge has taken over.
 local function on_message(self, session)
   local availability = discovery.availability_topic(self.config)
   return function(topic, payload, retained, size)
@@ -228,8 +227,8 @@ local function hold_lease(session, lease)
   while not session.stopped do
     session.rest("lease", renew_every)
     if session.stopped then return end
-    local held, err = lease:renew()
-    if not held then
+    local renewed, err = lease:renew()
+    if not renewed then
       session.lost = err
       return session.rouse "end"
     end
@@ -249,7 +248,7 @@ local function start_workers(session, lease)
   session.spawn(function() automations.start(session) end)
 end
 
--- Starts nothing more; ends all pauses.
+-- Starts no further work, and ends all pauses.
 local function abandon(session)
   session.stopped = true
   automations.stop(session)
@@ -273,7 +272,7 @@ local function wind_up(self, session)
   for _, task in pairs(session.tasks) do task:cancel() end
 end
 
--- Not before the cars are known: a command to an unknown car would get no answer.
+-- Subscribes once the cars are known: a command to an unknown car would get no answer.
 local function listen(session)
   local topic, availability = session.config.topic, discovery.availability_topic(session.config)
   if session.config.commands == false then return session.link:listen { availability } end
@@ -352,8 +351,8 @@ local function cycle(self, progress)
   return true
 end
 
---- Runs until stop() or the end of its task, in a task. given.progress(text) gets a line for each event. Returns true once
---- stopped, or nil, err, kind when the store fails.
+--- Runs until stop() or the end of its task. given.progress(text) is called for each event. Returns true when stopped, or nil, err, kind
+--- when the store fails.
 function Bridge:run(given)
   check_options.names("run", "option", given, { "progress" })
   if self.running then errors.usage("run: it runs already") end
@@ -365,7 +364,7 @@ function Bridge:run(given)
   error(value, 0)
 end
 
---- Ends run() when the commands that are under way have been answered.
+--- Ends run() once the commands in flight have been answered.
 function Bridge:stop()
   self.stopping = true
   if self.promise then tasks.wake(self.promise) end
@@ -375,7 +374,7 @@ end
 Bridge.close = Bridge.stop
 bridge_mt.__close = Bridge.stop
 
---- The schedule and what a month of it costs, for so many cars: { usd =, most =, looks =, text = }.
+--- The schedule and its cost per month for so many cars: { usd =, most =, looks =, text = }.
 function Bridge:month(cars)
   return schedule.month(self.config, cars, self.context.config.prices, self.config.telemetry ~= nil)
 end

@@ -1,8 +1,7 @@
--- The link to the broker: one connection after another, and what each topic ought to say.
+-- The link to the broker: one connection after another, and the wanted content of each topic.
 --
--- What is retained is kept here by topic, newest only: while the broker is away nothing piles up, and each new connection
--- gets all of it again. Answers are sent once; a bounded number of them is queued. The connection itself is
--- src/mqtt/broker.h; it turns in the loop through fleet.loop.watch.
+-- The newest retained message of each topic is kept here: while the broker is away nothing accumulates, and each new connection publishes
+-- all of them again. Answers are sent once, from a bounded queue. The connection itself is src/mqtt/broker.h; fleet.loop.watch drives it.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -15,12 +14,12 @@ local M = {}
 local Link = {}
 local link_mt = { __index = Link, __name = "fleet.mqtt.link" }
 
-local tick_every = 5 -- seconds between two looks of the library at its keepalive
+local tick_every = 5 -- seconds between calls of the library for its keepalive
 local most_answers = 1000
-local connect_seconds = 30 -- until the broker has taken us
+local connect_seconds = 30 -- until the broker has accepted the connection
 local first_pause, longest_pause = 1, 60
 
---- How a connection is opened: the module of the library, or one sentence that says what is missing.
+--- The module of the library that opens connections; or nil and a sentence that says what is missing.
 function M.library()
   local found, library = pcall(require, "fleet.mosquitto")
   if found then return library end
@@ -28,10 +27,9 @@ function M.library()
     "the MQTT bridge needs libmosquitto: install libmosquitto-dev (Debian's name) and build fleet again")
 end
 
---- given: broker = options of fleet.mosquitto.open, library, on_message(topic, payload, retained, size): a payload that was too
---- long to keep is nil,
---- on_state(state, err): "connected", "listening" once all is subscribed to, "refused" for each topic that the broker refuses,
---- or "lost".
+--- given: broker = options of fleet.mosquitto.open, library, on_message(topic, payload, retained, size): payload is nil when it was too
+--- long to keep; on_state(state, err): "connected", "listening" once all subscriptions are confirmed, "refused" for each topic that the
+--- broker refuses, or "lost".
 function M.new(given)
   return setmetatable({
     broker = given.broker, library = given.library, topics = {}, on_message = given.on_message,
@@ -40,7 +38,7 @@ function M.new(given)
   }, link_mt)
 end
 
--- ---- what waits to be sent ----
+-- ---- the queue ----
 
 local function mark(self, topic)
   if self.marked[topic] then return end
@@ -56,7 +54,7 @@ local function unmark_first(self)
   self.marked[topic] = nil
 end
 
--- Sends what may be sent: as many as the connection lets stand unconfirmed.
+-- Sends as many messages as the connection allows to be unconfirmed.
 local function pump(self)
   local connection = self.connection
   if not self.connected or not connection then return end
@@ -73,7 +71,7 @@ local function pump(self)
     local id = payload and connection:publish(topic, payload, true)
     if payload and not id then return end
     unmark_first(self)
-    if payload then -- else it was cleared twice, and the first has been confirmed
+    if payload then -- otherwise it was cleared twice, and the first one has been confirmed
       self.in_flight[id] = { topic = topic, payload = payload }
       self.sent = self.sent + 1
     end
@@ -91,7 +89,7 @@ local function confirmed(self, id)
   if message and message.payload == "" and self.wanted[message.topic] == "" then self.wanted[message.topic] = nil end
 end
 
--- ---- turning ----
+-- ---- driving the connection ----
 
 local rewatch
 
@@ -145,7 +143,7 @@ local function ready(self, connection, what)
   drain(self, connection)
 end
 
--- The descriptor is watched for what the library waits for just now.
+-- Watches the descriptor for what the library waits for now.
 function rewatch(self)
   local connection = self.connection
   local fd = connection and connection:fd()
@@ -180,7 +178,7 @@ local function shut(self)
   put_back(self)
 end
 
--- The keepalive, and the limit of connecting, which is a matter of real time.
+-- The keepalive, and the limit of connecting, which is in real time.
 local function tick(self, connection, opened)
   connection:tick()
   if not self.connected and core.clock() - opened > connect_seconds then
@@ -222,7 +220,7 @@ local function addresses_of(self)
   return self.library.addresses(self.broker.host)
 end
 
--- A host has several addresses, of which not every one need have a broker: one after the other until one answers.
+-- Tries each address of a host until one answers: a broker need not listen on all of them.
 local function connect(self)
   self.was_connected = false
   local addresses, err = addresses_of(self)
@@ -249,7 +247,7 @@ function Link:run()
   end
 end
 
--- ---- hearing ----
+-- ---- subscriptions ----
 
 --- Subscribes to these topics, now and with every new connection.
 function Link:listen(topics)
@@ -259,9 +257,9 @@ function Link:listen(topics)
   rewatch(self)
 end
 
--- ---- saying something ----
+-- ---- publishing ----
 
---- What a retained topic says from now on; again = true: also where it said so already.
+--- Sets the retained message of a topic; again = true: publishes it even if it is unchanged.
 function Link:set(topic, payload, again)
   payload = core.utf8_repaired(payload)
   if self.wanted[topic] == payload and not again then return end
@@ -287,8 +285,8 @@ function Link:say(topic, payload)
   rewatch(self)
 end
 
---- Publishes once. Returns an entry whose promise is woken with entry.confirmed once the broker has confirmed, or without where too
---- many messages wait already. What is not waited for any longer is left out by forget(entry).
+--- Publishes once. Returns an entry whose promise is woken: with entry.confirmed set once the broker has confirmed it, without it when too
+--- many messages wait. forget(entry) drops an entry for which the caller no longer waits.
 function Link:publish(topic, payload, retain)
   local entry = { topic = topic, payload = core.utf8_repaired(payload), retain = retain, promise = tasks.promise() }
   if #self.answers >= most_answers then
@@ -314,14 +312,14 @@ function Link:waiting()
   return count
 end
 
---- Waits until everything is confirmed, for at most so many seconds; not in a callback.
+--- Waits until all messages are confirmed, for at most so many seconds. Not for callbacks.
 function Link:flush(seconds)
   local pauses = tasks.pauses(seconds, 0.01, 0.1)
   while self.connected and self:waiting() > 0 and pauses:again() do end
   return self:waiting() == 0
 end
 
---- Leaves politely: the will is not sent. What was published before is.
+--- Disconnects, so that the broker does not send the will. Messages that were published before are still sent.
 function Link:goodbye()
   if self.connection and self.connected then self.connection:disconnect() end
 end

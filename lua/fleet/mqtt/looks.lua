@@ -1,5 +1,5 @@
--- Looking: the free list of all cars and sites on a schedule that backs off, live data of a car that is awake anyway, and
--- the free status and settings of sites.
+-- Reads the state: the free list of all cars and sites on a schedule that backs off, live data of a car that is awake anyway, and the free
+-- status and settings of sites.
 
 local errors = require "fleet.util.errors"
 local compat = require "fleet.util.compat"
@@ -12,18 +12,18 @@ local values = require "fleet.mqtt.values"
 
 local M = {}
 
-local records_at_once = 5 -- of a list, before others may have their turn
-local most_at_once = 16 -- looks under way
+local records_at_once = 5 -- of a list, before the loop runs other tasks
+local most_at_once = 16 -- reads in flight
 local first_retry, longest_retry = 60, 3600
-local look_after_command = 30 -- seconds: what a command changes shows then
+local look_after_command = 30 -- seconds until the effect of a command is visible
 local longest_rest = 300
 local expiry_every = 60
-local fresh = 60 -- seconds for which the list counts as now
-local missing_lists = 2 -- lists without a thing before it is taken for gone
+local fresh = 60 -- seconds for which the list counts as current
+local missing_lists = 2 -- lists without a thing before it counts as removed
 
 local live_sections = { "charge_state", "climate_state", "vehicle_state", "drive_state" }
 
--- Only a person can mend these.
+-- Errors that only a person can fix.
 local hopeless = { auth = true, scope = true, forbidden = true, unregistered = true, limit_exceeded = true, unsupported = true,
   budget = true }
 
@@ -47,7 +47,7 @@ local function text_of(value)
   return type(value) == "string" and value ~= "" and values.cut(value) or nil
 end
 
--- What a record is of: "car" or "site" and its id; nothing for a product of another kind, nil and why for one that cannot be one.
+-- The identity of a record: "car" or "site" and its id; nothing for a product of another kind; nil and why for an invalid record.
 local function identity(record)
   if type(record) ~= "table" then return nil, "it is no object" end
   local vin, site = record.vin, record.energy_site_id
@@ -92,7 +92,7 @@ local function take_up(bridge, kind, id, record)
   return thing
 end
 
--- Returns the id of what was seen, and whether anything changed.
+-- Takes a record. Returns its id, and whether anything changed.
 local function see(bridge, record, began)
   local kind, id = identity(record)
   if not kind then
@@ -125,7 +125,7 @@ local function odd_reply(what)
   return errors.new("protocol", "the service answered without " .. what)
 end
 
---- One look at the list. Returns whether anything changed, or nil, err.
+--- Reads the list once. Returns whether anything changed, or nil, err.
 function M.list(bridge)
   local began = bridge.now()
   local records, err = bridge.client:products()
@@ -142,7 +142,7 @@ function M.list(bridge)
   return drop_missing(bridge, seen) or changed
 end
 
---- Looks at the list until the bridge ends.
+--- Reads the list until the bridge ends.
 function M.keep_listing(bridge)
   local state, pause = {}, nil
   while not bridge.stopped do
@@ -186,7 +186,7 @@ local function seen_away(bridge, car, state, began)
   see_car(bridge, car, { state = state }, began)
 end
 
---- Takes the state of a car that is known without a look: it is connected to the receiver of telemetry.
+--- Takes the state of a car that is known without a read, because it is connected to the telemetry receiver.
 function M.see_state(bridge, car, state)
   see_car(bridge, car, { state = state }, bridge.now())
 end
@@ -228,7 +228,7 @@ local function price_now(bridge, info)
     currency = text_of(content.currency) }
 end
 
--- The wall connectors that a site was seen to have. Returns whether there is a new one.
+-- Records the wall connectors of a site. Returns whether there is a new one.
 local function note_connectors(site, data)
   local list, known, is_new = values.at(data, "wall_connectors"), {}, false
   site.connectors = site.connectors or {}
@@ -245,7 +245,7 @@ end
 
 -- ---- the energy of a day ----
 
--- Members of an entry of the history, in Wh, and what they are the sum of.
+-- Members of an entry of the history, in Wh, and the sum to which each belongs.
 local sums = {
   solar = { "solar_energy_exported" }, from_grid = { "grid_energy_imported" }, battery_out = { "battery_energy_exported" },
   to_grid = { "grid_energy_exported_from_solar", "grid_energy_exported_from_battery", "grid_energy_exported_from_generator" },
@@ -254,7 +254,7 @@ local sums = {
     "consumer_energy_imported_from_generator" },
 }
 
--- Of a history in kWh; a sum of which the service says nothing is not known. No entry at all is a day that has just begun.
+-- The sums of a history in kWh; a sum that the service does not report is unknown. A history without entries is that of a new day.
 local function energy_of(history)
   local entries, data = values.at(history, "time_series"), {}
   if type(entries) ~= "table" then return nil end
@@ -277,7 +277,7 @@ local function today(bridge, site)
   return string.format("%04d-%02d-%02d", t.year, t.month, t.day)
 end
 
--- Within a day none of it becomes less, whatever the service makes of its entries later.
+-- Within a day no sum decreases, even if the service corrects its entries later.
 local function learn_energy(bridge, site, day, data, began)
   if site.energy_day == day then
     for name, value in pairs(site.data.energy or {}) do
@@ -333,7 +333,7 @@ local function look_at_site(bridge, site, section)
   site.next[section] = bridge.now() + math.max(every, retry_pause(site, err))
 end
 
--- ---- what is due ----
+-- ---- due reads ----
 
 local function due_of_site(site, now)
   site.next = site.next or {}
@@ -342,7 +342,7 @@ local function due_of_site(site, now)
   end
 end
 
--- An unexpected error of a look is logged, and the look is repeated later: it must not end the bridge for the other cars.
+-- An unexpected error of a read is logged, and the read is repeated later: it must not end the bridge for the other cars.
 local function put_off(bridge, thing, failure)
   bridge.log(thing.name .. ": the look failed: " .. tostring(failure))
   local at = bridge.now() + retry_pause(thing, {})
@@ -363,7 +363,7 @@ local function start(bridge, thing, fn, ...)
   end)
 end
 
--- The free list is read before each live look: the car may have fallen asleep.
+-- Reads the free list before each live read, because the car may have fallen asleep.
 local function start_car(bridge, car, now)
   if car.looking or streamed.covers(bridge, car) or not schedule.live_due(car, now) then return end
   if now - (bridge.list_at or 0) > fresh then
@@ -403,7 +403,7 @@ local function seconds_to_next(bridge, now)
   return math.max(at - now, 0.05)
 end
 
---- Makes the looks that are due until the bridge ends.
+--- Makes the reads that are due, until the bridge ends.
 function M.keep_looking(bridge)
   while not bridge.stopped do
     local now = bridge.now()
@@ -413,7 +413,7 @@ function M.keep_looking(bridge)
   end
 end
 
---- Withdraws what was last read too long ago, until the bridge ends.
+--- Withdraws values that have expired, until the bridge ends.
 function M.keep_expiring(bridge)
   while not bridge.stopped do
     local list = {}
@@ -426,7 +426,7 @@ function M.keep_expiring(bridge)
   end
 end
 
---- After a command: a look when it shows.
+--- Schedules a read for when the effect of a command is visible.
 function M.look_soon(bridge, thing)
   local at = bridge.now() + look_after_command
   if thing.kind == "car" then thing.next_live = math.min(thing.next_live or at, at) end

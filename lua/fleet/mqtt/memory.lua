@@ -1,5 +1,5 @@
--- What a bridge published of a car, a site or the account, kept in the store: the next bridge publishes the same at its start, also
--- for a car that sleeps, and withdraws what it no longer offers.
+-- Stores what a bridge published of a car, a site or the account. The next bridge publishes the same at its start, also for a car that
+-- sleeps, and withdraws what it no longer offers.
 
 local core = require "fleet.core"
 local entities = require "fleet.mqtt.entities"
@@ -31,7 +31,7 @@ local function put(into, path, value)
   into[names[#names]] = value
 end
 
--- Of what was read that which rows read.
+-- The part of the data that rows read.
 local function kept_data(thing)
   local data = {}
   local function keep(path)
@@ -65,7 +65,7 @@ local function table_of(value)
   return type(value) == "table" and value or {}
 end
 
---- Loads into a thing what the previous bridge published of it. Returns whether there was any.
+--- Loads what the previous bridge published of a thing. Returns whether there was any.
 function M.load(bridge, thing)
   local text, err, kind = bridge.context.store:get(key(bridge, thing.id))
   if text == nil and kind then bridge.log_once("the published state of " .. thing.name .. " cannot be read: " .. err.message) end
@@ -95,7 +95,7 @@ function M.forget(bridge, id)
   bridge.context.store:delete(key(bridge, id))
 end
 
---- Stores the things that have changed.
+--- Stores all things that have changed.
 function M.save_changed(bridge)
   for _, thing in pairs(tables.copy(bridge.things)) do
     if thing.is_changed then M.save(bridge, thing) end

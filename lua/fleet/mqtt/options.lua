@@ -1,4 +1,4 @@
--- The options of the bridge, as rows, and how they are checked and completed. The broker's address is read here.
+-- The options of the bridge as rows, their checks and defaults. Parses the broker's address.
 
 local check_options = require "fleet.util.check_options"
 local entities = require "fleet.mqtt.entities"
@@ -63,7 +63,7 @@ local function port_of(text, digits, fallback)
   return port
 end
 
---- { host =, port =, tls = } of an address; port 0 is a Unix socket. Raises for what is none; a password does not belong there.
+--- Parses an address: { host =, port =, tls = }; port 0 is a Unix socket. Raises for an invalid address, and for one with a password.
 function M.address(text)
   local path = string.match(text, "^mqtt%+unix:(/.+)$")
   if path then return { host = path, port = 0 } end
@@ -160,7 +160,7 @@ local function expiry(config)
   }
 end
 
---- The options as given, checked and completed. Raises what is wrong.
+--- Checks the options and adds defaults. Raises for a wrong one.
 function M.read(given)
   local names = { "client" }
   for _, option in ipairs(M.list) do names[#names + 1] = option.name end

@@ -1,8 +1,7 @@
--- What became of requests that were answered a while ago, as lines of one width in the order of their times: a day of them is
--- searched and shortened without being taken apart. Pure.
+-- The results of earlier requests, as lines of fixed width in the order of their times: a day of them is searched and shortened without
+-- being parsed. Pure.
 --
---   time of the claim, time from which its message is refused as old by itself, outcome, changed, the id's hash, a hash of what was
---   asked for
+-- time of the claim, time after which its message is rejected for its age, outcome, changed, hash of the id, hash of the content
 
 local core = require "fleet.core"
 
@@ -11,7 +10,7 @@ local M = {}
 local line = "%012d %012d %-8s %s %s %s\n"
 local width = 12 + 1 + 12 + 1 + 8 + 1 + 1 + 1 + 32 + 1 + 8 + 1
 local never = 999999999999
-local not_noted = "--------" -- what was asked for, in lines of version 1.0
+local not_noted = "--------" -- the content hash in lines of version 1.0
 
 local function hash(id)
   return string.sub(core.sha256(id), 1, 32)
@@ -21,14 +20,14 @@ local function whole_seconds(at)
   return math.min(math.max(math.floor(at), 0), never)
 end
 
---- The lines and one more. entry: { id =, at =, refused_at = or nil, result = { outcome =, changed = } }.
+--- Adds a line. entry: { id =, at =, refused_at = or nil, result = { outcome =, changed = } }.
 function M.add(lines, entry)
   local changed = entry.result.changed
   return lines .. string.format(line, whole_seconds(entry.at), whole_seconds(entry.refused_at or never), entry.result.outcome,
     changed == nil and "-" or changed and "1" or "0", hash(entry.id), entry.what or not_noted)
 end
 
---- The lines as they are kept, also by version 1.0.
+--- The lines as they are stored, also by version 1.0.
 function M.read(lines)
   if string.find(lines, "\n", 1, true) ~= width - 9 then return lines end
   return (string.gsub(lines, "\n", " " .. not_noted .. "\n"))
@@ -38,7 +37,7 @@ function M.count(lines)
   return #lines / width
 end
 
---- { outcome =, changed =, at = } of an id and the hash of what it asked for, or nil.
+--- { outcome =, changed =, at = } of an id and the hash of its content, or nil.
 function M.find(lines, id)
   local found = string.find(lines, " " .. hash(id) .. " ", 1, true)
   if not found then return nil end
@@ -47,14 +46,14 @@ function M.find(lines, id)
   return { outcome = outcome, changed = changed, at = tonumber(at) }, what ~= not_noted and what or nil
 end
 
---- The lines from the first one of which is_over(time) does not hold.
+--- The lines from the first one on for which is_over(time) is false.
 function M.without_first(lines, is_over)
   local first = 1
   while first < #lines and is_over(tonumber(string.sub(lines, first, first + 11))) do first = first + width end
   return string.sub(lines, first)
 end
 
---- The lines without those whose messages are refused as old by now.
+--- The lines without those whose messages would now be rejected for their age.
 function M.without_refusable(lines, now)
   local kept = {}
   for i = 1, #lines, width do

@@ -1,9 +1,8 @@
--- Requests that were taken up, in the store: each is claimed before its command is sent, so that a message which comes
--- again, or again after a crash, is never sent again. One record per car or site: { newest = list, past = lines }.
+-- Accepted requests in the store. Each is claimed before its command is sent, so that a repeated message is never sent again, even after a
+-- crash. One record per car or site: { newest = list, past = lines }.
 --
--- An id is remembered for a day, or as long as a message may be old where that is longer; how many came meanwhile does not
--- matter. Of more than fits into the record those go first whose message says its time and would be refused as old; where
--- that does not help, nothing new is taken up.
+-- An id is remembered for a day, or longer if messages may be older than that, however many requests follow. When the record is full,
+-- entries are dropped whose message has a time and would be rejected for its age. If that is not enough, new requests are rejected.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -14,11 +13,11 @@ local tasks = require "fleet.async"
 local M = {}
 
 local most_kept = 5000
-local whole_answers = 20 -- of the newest; of the others what became of them
+local whole_answers = 20 -- of the newest requests; of the others only the outcome is kept
 local window = 86400 -- seconds
-local clock_slack = 60 -- seconds that a sender's clock may be ahead
+local clock_slack = 60 -- seconds by which a sender's clock may be ahead
 local tries = 5
-local same_for = 10 -- seconds in which a message without an id is taken for a copy of the one before it
+local same_for = 10 -- seconds in which a message without an id counts as a copy of the previous one
 
 M.clock_slack = clock_slack
 
@@ -38,7 +37,7 @@ local function read(context, id)
   return { newest = record.newest or {}, past = past.read(record.past or "") }, generation
 end
 
--- Changes the record, again where another process wrote it meanwhile. change(record) -> what to return, whether to write.
+-- Changes the record, and tries again when another process wrote it. change(record) -> what to return, whether to write.
 local function update(context, id, change)
   local err, kind
   for _ = 1, tries do
@@ -54,9 +53,9 @@ local function update(context, id, change)
   return nil, err, kind
 end
 
--- ---- what is kept ----
+-- ---- content of the record ----
 
--- Without an id there is nothing to be known by after the moment in which it may be a copy.
+-- A request without an id is not kept: it can only be recognised for a moment.
 local function put_away(record, entry, max_age)
   if entry.bare then return tasks.age(entry.at) > same_for end
   entry.refused_at = entry.sent_at and entry.sent_at + max_age + clock_slack
@@ -64,7 +63,7 @@ local function put_away(record, entry, max_age)
   return true
 end
 
--- What has no answer yet stays: the next bridge must answer it.
+-- Keeps requests without an answer: the next bridge must answer them.
 local function shorten(record, max_age)
   local kept, surplus = {}, #record.newest - whole_answers
   for i, entry in ipairs(record.newest) do
@@ -81,7 +80,7 @@ local function room(record, max_age)
   return past.count(record.past) < most_kept
 end
 
--- ---- finding ----
+-- ---- finding a request ----
 
 local function by_id(record, id)
   for i = #record.newest, 1, -1 do
@@ -96,8 +95,8 @@ local function known(record, id)
   return result and { id = id, result = result, what = what }
 end
 
--- A message without an id: the same as the one before it at that topic, a moment ago. The age of what was noted ahead of this
--- clock, before the process began, is not known.
+-- Whether a message without an id equals the previous one at its topic, a moment ago. The age of a time ahead of this clock, from before
+-- this process started, is unknown.
 local function copy_of_last(record, request)
   local list = record.newest
   for i = #list, 1, -1 do
@@ -117,9 +116,8 @@ local function new_entry(request)
   }
 end
 
---- Claims a request { id =, topic =, command =, bare =, at = } for a car or site; max_age: seconds that its messages may be
---- old. Returns true where it is new, the entry of the one that was claimed before, or nil, err, kind: then it must not be
---- sent.
+--- Claims a request { id =, topic =, command =, bare =, at = } for a car or site; max_age: of its messages, in seconds. Returns true if it
+--- is new, the entry of an earlier claim, or nil, err, kind: then it must not be sent.
 function M.claim(context, id, request, max_age)
   local claimed, err, kind = update(context, id, function(record)
     local entry
@@ -133,7 +131,7 @@ function M.claim(context, id, request, max_age)
   return errors.failure("busy", most_kept .. " requests are remembered already: send fewer a day, or give each its time ('at')")
 end
 
---- The entry of a request that was claimed before, nil where there is none, or nil, err.
+--- The entry of a claimed request, nil when there is none, or nil, err.
 function M.find(context, id, request)
   local record, err = read(context, id)
   if not record then return nil, err end
@@ -141,7 +139,7 @@ function M.find(context, id, request)
   return known(record, request.id)
 end
 
---- Keeps the answer of a claimed request.
+--- Stores the answer of a claimed request.
 function M.finish(context, id, request, result)
   return update(context, id, function(record)
     local entry = by_id(record, request.id)
@@ -151,8 +149,8 @@ function M.finish(context, id, request, result)
   end)
 end
 
---- Requests that were claimed and have no answer: the process died between. They get the answer of result_of(entry).
---- Returns the list of { entry, result }.
+--- Answers requests that were claimed and have no answer because the process died, with result_of(entry). Returns the list of { entry,
+--- result }.
 function M.abandoned(context, id, result_of)
   return update(context, id, function(record)
     local found = {}

@@ -1,9 +1,9 @@
--- When to look, and what that costs. Pure.
+-- When to read, and what that costs. Pure.
 --
--- The state of all cars and sites comes with one list, which is free, wakes no car and keeps none awake. A live look at a
--- car is billed and keeps it awake: one is made when the car has come awake by itself, and then after pauses. While it is
--- busy (charges, is driven, keeps its climate, a person sits in it) it is awake anyway, and the pause is short; while it is
--- not, the pause is longer than the time after which it falls asleep, and doubles.
+-- The state of all cars and sites comes with one list. It is free, and neither wakes a car nor keeps it awake. A live read is billed and
+-- keeps the car awake: one is made when the car has woken by itself, and then after pauses. While the car is busy (charging, driving,
+-- climate on, a person inside) it stays awake anyway, and the pause is short. Otherwise the pause is longer than the time after which the
+-- car falls asleep, and doubles.
 
 local prices = require "fleet.budget.prices"
 local values = require "fleet.mqtt.values"
@@ -12,43 +12,43 @@ local M = {}
 
 -- ---- the list ----
 
---- The pause after a look at the list: doubles while nothing changes.
+--- The pause after reading the list: it doubles while nothing changes.
 function M.list_pause(config, before, changed)
   if changed or not before then return config.look_every end
   return math.min(before * 2, config.longest_look)
 end
 
--- ---- live looks ----
+-- ---- live reads ----
 
 local charging = { Charging = true, Starting = true }
 local driving = { D = true, R = true, N = true }
 
---- Whether a car that was seen so stays awake by itself.
+--- Whether a car with this data stays awake by itself.
 function M.busy(data)
   local at = values.at
   return charging[at(data, "charge_state.charging_state") or ""] or at(data, "climate_state.is_climate_on") == true
     or driving[at(data, "drive_state.shift_state") or ""] or at(data, "vehicle_state.is_user_present") == true or false
 end
 
---- The pause after a live look.
+--- The pause after a live read.
 function M.live_pause(config, before, busy)
   if busy then return config.live_every end
   if not before or before < config.idle_every then return config.idle_every end
   return math.max(config.idle_every, math.min(before * 2, config.longest_idle))
 end
 
---- Whether a live look is due. car: { state =, data_at =, next_live =, awake_since = }.
+--- Whether a live read is due. car: { state =, data_at =, next_live =, awake_since = }.
 function M.live_due(car, now)
   if car.state ~= "online" then return false end
   if not car.data_at or car.awake_since and car.data_at < car.awake_since then return now >= (car.retry_at or 0) end
   return now >= (car.next_live or 0)
 end
 
--- ---- what it costs ----
+-- ---- cost ----
 
 local month = 30
 
--- A day as it may be: so many hours in which a car is busy, so often it comes awake for an hour.
+-- The assumed day: the hours in which a car is busy, and how often it wakes for an hour.
 local day = { busy_hours = 2, awakenings = 4 }
 
 local function looks_of_awakening(config)
@@ -69,8 +69,8 @@ local by_looks = "live data of a car that is awake anyway: every %.14g s while i
 local by_stream = "live data of cars that stream: no reads; signals cost %s, and 'fleet telemetry cost' prices a configuration; "
   .. "while no car streams, "
 
---- { looks =, usd =, most =, text = }: a month of so many cars, as assumed and at most. own_prices: the client's, or nil. streams: whether
---- their values come by telemetry: then no live reads are assumed, and at most those without it.
+--- { looks =, usd =, most =, text = }: the cost of a month for so many cars, as assumed and at most. own_prices: the client's, or nil.
+--- streams: whether their values come by telemetry: then no live reads are assumed, and the maximum is that without telemetry.
 function M.month(config, cars, own_prices, streams)
   local list = prices.of(own_prices)
   local busy, awakening = 3600 / config.live_every, looks_of_awakening(config)

@@ -1,5 +1,6 @@
--- Cars whose values come by telemetry: the client's receiver, or one of the bridge's own (option telemetry). While a car streams, no live
--- look is made at it. A receiver that cannot listen, and a car that is awake and silent, are reported once, and looks begin again.
+-- Cars whose values come by telemetry: from the client's receiver, or from one of the bridge (option telemetry). While a car streams, the
+-- bridge makes no live reads of it. A receiver that cannot listen, and a car that is awake and silent, are reported once, and live reads
+-- resume.
 
 local compat = require "fleet.util.compat"
 local discovery = require "fleet.mqtt.discovery"
@@ -13,11 +14,11 @@ local M = {}
 -- Loaded with the first receiver.
 local function looks() return require "fleet.telemetry.looks" end
 
-local refresh_every = 60 -- seconds: what has not changed is current, too
+local refresh_every = 60 -- seconds: unchanged values are current, too
 local first_retry, longest_retry = 60, 3600
-local silent_after = 3900 -- seconds: a configuration of ours sends each field once an hour
-local under_way = 5 -- seconds for which a value may be under way that the car sent before a command took effect
-local list_after = 30 -- seconds after a connection has ended until the list says why
+local silent_after = 3900 -- seconds: our configurations send each field once an hour
+local under_way = 5 -- seconds that a value may travel which the car sent before a command took effect
+local list_after = 30 -- seconds from the end of a connection until the list gives the reason
 local billed = ": live reads are made, which are billed"
 
 --- Whether cars may stream to this bridge.
@@ -25,7 +26,7 @@ function M.is_used(bridge)
   return bridge.config.telemetry ~= nil or bridge.client:telemetry() ~= nil
 end
 
---- Whether the stream makes live looks at a car unnecessary. Before the receiver was asked for the first time: yes.
+--- Whether the stream makes live reads of a car unnecessary. Before the receiver's first check: yes.
 function M.covers(bridge, car)
   if car.by_stream == nil then return M.is_used(bridge) end
   return car.by_stream
@@ -47,7 +48,7 @@ local function failed(bridge, state, text, now)
   bridge.log("the receiver of telemetry: " .. text .. billed)
 end
 
--- The receiver that is open, or nil.
+-- The open receiver, or nil.
 local function receiver_of(bridge, state)
   local now, receiver = bridge.now(), bridge.client:telemetry()
   if receiver and receiver.raw then return receiver end
@@ -83,21 +84,22 @@ local function set(data, path, value)
   data[path[#path]] = value
 end
 
--- When a value came, by the bridge's clock: by its arrival, since clocks of cars differ; what came before the bridge began by its time.
+-- When a value arrived, by the bridge's clock, because the clocks of cars differ; for a value from before the bridge started, the value's
+-- own time.
 local function came_at(bridge, car, name)
   local at = car.vehicle.at[name] or car.vehicle.ended and car.vehicle.ended[name]
   return car.arrived[name] or bridge.now() - tasks.age(at)
 end
 
--- Since when a value counts. One that came just after a command may have been sent before it; two minutes later it holds, unless another
--- came.
+-- From when a value counts. One that arrives just after a command may have been sent before it; it counts two minutes later, unless another
+-- arrives.
 local function counts_from(bridge, car, name, came)
   local is_current = car.vehicle.online and car.vehicle.current[name]
   return math.max(came - under_way, is_current and bridge.now() - looks().settles_within or -math.huge)
 end
 
--- Values of the stream that are newer than the last look, put beside what is known. names: of the fields that came, nil for all. Returns
--- when they count from, by section and path.
+-- Merges values of the stream that are newer than the last read. names: of the fields that arrived, nil for all. Returns from when they
+-- count, by section and path.
 local function take(bridge, car, names)
   local taken = {}
   looks().each(car.vehicle, function(path, value, name)
@@ -136,7 +138,7 @@ local function publish(bridge, car, taken)
   end
 end
 
--- All values, also those that have not changed: they still hold.
+-- Takes all values, including unchanged ones: they are still valid.
 local function refresh(bridge, car)
   publish(bridge, car, take(bridge, car))
   local version = values.text_at(car.data, "vehicle_state.car_version")
@@ -171,7 +173,7 @@ function heard.disconnected(bridge, car)
   car.left_at, car.gone_at = bridge.now(), bridge.now()
 end
 
--- Returns a function that ends it. The car is tended soon, and no other.
+-- Returns a function that ends it. Only this car is updated soon.
 local function listen(bridge, car, receiver)
   return receiver:listen(car.id, function(_, what, record)
     if what ~= "disconnected" then car.heard_at = bridge.now() end
@@ -181,9 +183,9 @@ local function listen(bridge, car, receiver)
   end)
 end
 
--- ---- whether it streams ----
+-- ---- whether a car streams ----
 
--- Why a car that should stream does not, nil while it does. One that failed before does not get the time to connect again.
+-- Why a car that should stream does not; nil while it does. A car that failed before is not given time to connect again.
 local function failure_of(car, now)
   if car.vehicle.online then
     local limit = next(car.vehicle.values) and silent_after or looks().connects_within
@@ -192,7 +194,7 @@ local function failure_of(car, now)
     return nil
   end
   if car.state ~= "online" then return car.stream_failure end
-  local since = math.max(car.awake_since or now, car.gone_at or -math.huge) -- it may be in a tunnel, or be falling asleep
+  local since = math.max(car.awake_since or now, car.gone_at or -math.huge) -- it may be in a tunnel or falling asleep
   if now - since < looks().connects_within then return car.stream_failure end
   return "it is awake and not connected to the receiver of telemetry"
 end
@@ -209,7 +211,7 @@ local function attach(bridge, car, receiver)
   if car.end_listening then car.end_listening() end
   car.receiver, car.end_listening, car.vehicle, car.refresh_at, car.heard_at = receiver, nil, nil, nil, nil
   if not receiver then return end
-  car.vehicle = receiver:vehicle(car.id) -- it may wait for the store
+  car.vehicle = receiver:vehicle(car.id) -- may wait for the store
   car.arrived = {}
   if not car.restored then
     car.restored = {}
@@ -220,7 +222,7 @@ local function attach(bridge, car, receiver)
   car.end_listening = listen(bridge, car, receiver)
 end
 
--- Asks for the list some time after a connection has ended: it says whether the car sleeps.
+-- Requests the list some time after a connection ended: it says whether the car sleeps.
 local function ask_for_list(bridge, car, now)
   if not car.left_at or now - car.left_at < list_after then return end
   if not car.vehicle.online and (bridge.list_at or 0) < car.left_at + list_after then bridge.rouse "list" end
@@ -246,7 +248,7 @@ local function tend(bridge, car, receiver, now)
   end
 end
 
--- Tends cars; looks may be due for those that stream no longer.
+-- Updates cars; live reads may be due for those that no longer stream.
 local function tend_all(bridge, cars, receiver)
   local changed = false
   for car in pairs(cars) do

@@ -1,5 +1,6 @@
--- Records on an MQTT broker in the layout of the maker's server: <base>/<VIN>/v/<Field> with the value as JSON, alerts, errors and
--- connectivity beside it, so that its consumers work unchanged. QoS 1: a record is stored once the broker has confirmed all of it.
+-- Publishes records on an MQTT broker in the topics of Tesla's fleet-telemetry server: <base>/<VIN>/v/<Field> with the value as JSON, and
+-- alerts, errors and connectivity, so that its consumers work unchanged. QoS 1: a record is stored once the broker has confirmed all its
+-- messages.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -13,13 +14,13 @@ local M = {}
 local stream, no_stream = optional_module.find "stream"
 
 local confirm_seconds = 20
-local most_unconfirmed = 100 -- messages of one record: the link holds 1000 of all records
+local most_unconfirmed = 100 -- messages of one record: the link's queue is 1000 for all records
 
 local Mqtt = {}
 Mqtt.__index = Mqtt
 
---- given: broker, user, password, broker_ca_file, cert_file, key_file, mqtt_id as of the bridge; base: the beginning of the topics
---- ("telemetry"); retain (false). Returns the output, or nil, err, kind where the library is missing.
+--- given: broker, user, password, broker_ca_file, cert_file, key_file, mqtt_id as of the bridge; base: the first part of the topics
+--- ("telemetry"); retain (false). Returns the output, or nil, err, kind when the library is missing.
 function M.new(given)
   local base = given.base or "telemetry"
   if type(base) ~= "string" or base == "" or string.find(base, "[+#%c]") then
@@ -44,12 +45,12 @@ function M.new(given)
   return self
 end
 
--- A level of a topic: what the vehicle names must not open others.
+-- A level of a topic, with characters replaced that would add levels or wildcards.
 local function level(text) return (string.gsub(text, "[/+#%c]", "_")) end
 
 local function time(seconds) return seconds and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(seconds)) or nil end
 
--- null where the vehicle names none, as the maker's server writes it.
+-- null for an absent list, like the fleet-telemetry server.
 local function or_null(list)
   if list and next(list) ~= nil then return list end
   return core.null
@@ -59,7 +60,7 @@ local function alert(one)
   return { Audiences = or_null(one.audiences), StartedAt = time(one.started_at), EndedAt = time(one.ended_at) }
 end
 
--- Of each name: its history, and the alert that has started last; one without a start is no current one.
+-- For each name: its history, and the alert that started last; an alert without a start is not a current one.
 local function add_alerts(add, alerts)
   local names, history, current = {}, {}, {}
   for _, one in ipairs(alerts) do
@@ -77,8 +78,8 @@ local function add_alerts(add, alerts)
   end
 end
 
--- Topic and payload of each message of a record. Values are as the vehicle sent them, with the enums' prefixes; where a field comes
--- twice, the last one counts.
+-- Topic and payload of each message of a record. Values are as the vehicle sent them, with the prefixes of enums; of a repeated field the
+-- last one counts.
 local function messages_of(self, record)
   local list, place, seen = {}, self.base .. "/" .. record.vin, {}
   local function add(topic, payload)
@@ -95,7 +96,7 @@ local function messages_of(self, record)
 end
 M.messages_of = messages_of
 
--- Publishes messages from the first to the last of a list. Returns true once the broker has confirmed them, or nil, err, kind.
+-- Publishes the messages first to last of a list. Returns true once the broker has confirmed them, or nil, err, kind.
 local function publish_confirmed(self, messages, first, last)
   local entries = {}
   for i = first, last do
@@ -111,7 +112,7 @@ local function publish_confirmed(self, messages, first, last)
   return true
 end
 
---- Publishes a record. Returns true once the broker has confirmed all of it, or nil, err, kind.
+--- Publishes a record. Returns true once the broker has confirmed all its messages, or nil, err, kind.
 function Mqtt:store(record)
   local messages = messages_of(self, record)
   for first = 1, #messages, most_unconfirmed do
@@ -121,7 +122,7 @@ function Mqtt:store(record)
   return true
 end
 
---- Says that a connection came or went.
+--- Publishes the start or end of a connection.
 function Mqtt:connection(event)
   local words = { connected = "CONNECTED", disconnected = "DISCONNECTED" }
   if not event.vin or not words[event.type] then return end

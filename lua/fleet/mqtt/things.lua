@@ -1,7 +1,7 @@
--- What the bridge knows of each car and site, and how it becomes messages.
+-- The bridge's state of each car and site, and the messages made from it.
 --
--- A thing is { kind = "car" | "site" | "account", id =, name =, handle =, data = { section = … }, at = { section = seconds },
--- held = { topic = seconds }, seen = { topic = when it was last read }, more = rows of its own }.
+-- A thing is { kind = "car" | "site" | "account", id =, name =, handle =, data = { section = … }, at = { section = seconds }, commanded = {
+-- topic = when its last command ended }, seen = { topic = when it was last read }, more = rows of its own }.
 
 local core = require "fleet.core"
 local discovery = require "fleet.mqtt.discovery"
@@ -13,14 +13,14 @@ local M = {}
 
 function M.new(kind, id, handle, name)
   return {
-    kind = kind, id = id, handle = handle, name = name, data = {}, at = {}, held = {}, seen = {}, totals = {}, topics = {},
+    kind = kind, id = id, handle = handle, name = name, data = {}, at = {}, commanded = {}, seen = {}, totals = {}, topics = {},
   }
 end
 
-local clear_after = 5 -- seconds that a host has to forget an entity before its topics are cleared
-local say_again_after = 10 -- seconds after a discovery message that differs: then the host has taken it up
+local clear_after = 5 -- seconds for a host to remove an entity before its topics are cleared
+local say_again_after = 10 -- seconds after a changed discovery message until the host has processed it
 
--- ---- what is retained ----
+-- ---- retained messages ----
 
 local function publish(bridge, thing, topic, payload, again)
   if not thing.topics[topic] then thing.topics[topic], thing.is_changed = true, true end
@@ -37,7 +37,7 @@ local function is_discovery(bridge, topic)
   return string.sub(topic, 1, #prefix) == prefix
 end
 
--- The topics of the rows that a thing has now.
+-- The topics of a thing's present rows.
 local function topics_of(bridge, thing)
   local topics = {}
   for _, row in ipairs(discovery.rows(bridge.config, thing)) do
@@ -50,7 +50,7 @@ local function topics_of(bridge, thing)
   return topics
 end
 
--- Discovery messages go first: a host complains of an empty state of an entity that it still has.
+-- Discovery messages go first: a host logs an error for an empty state of an entity that it still has.
 local function clear_in_order(bridge, thing, stale, after)
   local later = {}
   for topic in pairs(stale) do
@@ -66,7 +66,7 @@ end
 
 -- ---- discovery ----
 
--- A host that takes up another description of a device may forget what its entities showed.
+-- A host that processes a changed description of a device may lose the states of its entities, so they are published again.
 local function say_again_later(bridge, thing)
   if thing.says_again then return end
   thing.says_again = true
@@ -81,7 +81,7 @@ local function say_again_later(bridge, thing)
   end)
 end
 
---- Publishes the discovery messages of a thing, where they have changed.
+--- Publishes the discovery messages of a thing if they have changed.
 function M.announce(bridge, thing)
   discovery.remember(thing)
   local shape = discovery.shape(thing)
@@ -106,7 +106,7 @@ end
 
 -- ---- states ----
 
---- What a topic says from now on; nil is what is not known: said only where something else was said before.
+--- Publishes a topic's state; text nil is unknown, and is published only when a value was published before.
 function M.publish_state(bridge, thing, topic, text)
   if text == nil then
     if bridge.link.wanted[topic] == nil and not thing.topics[topic] then return end
@@ -116,12 +116,12 @@ function M.publish_state(bridge, thing, topic, text)
   publish(bridge, thing, topic, text)
 end
 
--- A look that began before a command had ended does not show what it did.
-local function held(thing, topic, began)
-  local since = thing.held[topic]
+-- Whether a read started before the end of the topic's last command: it does not show the command's effect.
+local function precedes_command(thing, topic, began)
+  local since = thing.commanded[topic]
   if not since then return false end
   if began <= since then return true end
-  thing.held[topic] = nil
+  thing.commanded[topic] = nil
   return false
 end
 
@@ -129,7 +129,7 @@ local function publish_attributes(bridge, thing, section, more)
   publish(bridge, thing, discovery.attributes_topic(bridge.config, thing, section), core.json_encode(more))
 end
 
---- Keeps what a reply says beside what others say of the same: what one leaves out is not taken back. What is no object is not kept.
+--- Merges a reply into the data: members that it leaves out remain. A reply that is not an object is ignored.
 function M.merge(thing, section, data)
   if type(data) ~= "table" then return end
   local all = tables.copy(thing.data[section])
@@ -144,25 +144,25 @@ local function publish_row(bridge, thing, row, topic)
   M.publish_state(bridge, thing, topic, text)
 end
 
---- Publishes the rows of a section that were read anew. began_of(row): when their look began, or nil for one that was not read.
+--- Publishes the rows of a section that were read. began_of(row): when the read started, or nil for a row that was not read.
 function M.learn_rows(bridge, thing, section, began_of)
   for _, row in ipairs(discovery.rows_of(bridge.config, thing, section)) do
     local topic, began = discovery.state_topic(bridge.config, thing, row), began_of(row)
-    if began and not held(thing, topic, began) then
+    if began and not precedes_command(thing, topic, began) then
       thing.seen[topic] = began
       publish_row(bridge, thing, row, topic)
     end
   end
 end
 
---- Takes what was read of a section, and publishes it. began: when the look began; more: attributes, where the section has any.
+--- Takes the data of a section that was read, and publishes it. began: when the read started; more: attributes, if the section has any.
 function M.learn(bridge, thing, section, data, began, more)
   thing.data[section], thing.at[section] = data, began
   M.learn_rows(bridge, thing, section, function() return began end)
   if more and discovery.has_attributes(section) then publish_attributes(bridge, thing, section, more) end
 end
 
---- When a thing was last looked at: the one message of a look that changed nothing.
+--- Publishes when a thing was last read: the only message of a read without changes.
 function M.saw(bridge, thing, began)
   local at = os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(bridge.wall() - (bridge.now() - began)))
   M.learn(bridge, thing, "seen", { at = at }, began)
@@ -185,7 +185,7 @@ function M.resume(bridge, thing)
   if thing.data.location then publish_attributes(bridge, thing, "location", thing.data.location) end
 end
 
---- Withdraws what was last read too long ago: the broker keeps it for hosts that start later, and not every host ages it.
+--- Withdraws expired values: the broker keeps them for hosts that start later, and not every host expires them itself.
 function M.expire(bridge, thing)
   local now = bridge.now()
   for _, row in ipairs(discovery.rows(bridge.config, thing)) do

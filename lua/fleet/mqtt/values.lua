@@ -1,4 +1,4 @@
--- From the values of the service to the texts of topics, and from the payloads of commands to calls. Pure.
+-- Converts values of the service to the texts of topics, and payloads of commands to calls. Pure.
 
 local core = require "fleet.core"
 local rows = require "fleet.call.rows"
@@ -6,11 +6,11 @@ local rows = require "fleet.call.rows"
 local M = {}
 
 
-local longest_text = 255 -- bytes that hosts take for a state
+local longest_text = 255 -- bytes that hosts accept as a state
 
--- ---- out ----
+-- ---- to hosts ----
 
---- The value at a path of tables, or nil: for what is absent, null, or written as "<invalid>".
+--- The value at a path of tables; nil for one that is absent, null, or "<invalid>".
 function M.at(data, path)
   for name in string.gmatch(path, "[^.]+") do
     if type(data) ~= "table" then return nil end
@@ -20,7 +20,7 @@ function M.at(data, path)
   return data
 end
 
---- Takes the value at a path away.
+--- Removes the value at a path.
 function M.forget(data, path)
   for name, dot in string.gmatch(path, "([^.]+)(%.?)") do
     if type(data) ~= "table" then return end
@@ -28,7 +28,7 @@ function M.forget(data, path)
   end
 end
 
---- The same where it is a text, else nil: replies have other types where they should not.
+--- The text at a path; nil for a value of another type, which a malformed reply may have.
 function M.text_at(data, path)
   local value = M.at(data, path)
   return type(value) == "string" and value or nil
@@ -40,7 +40,7 @@ local function number_text(value, digits)
   return core.shortened(value, digits or 3)
 end
 
---- Text of others as one line of bounded length, cut between characters.
+--- Foreign text as one line of bounded length, cut between characters.
 function M.cut(text)
   text = string.gsub(text, "%c", " ")
   if #text <= longest_text then return text end
@@ -50,7 +50,7 @@ function M.cut(text)
 end
 local cut = M.cut
 
---- A value as text; nil for what has none.
+--- A value as text; nil for one without text.
 function M.plain(value)
   if type(value) == "number" then return number_text(value) end
   if type(value) == "string" then return cut(value) end
@@ -80,7 +80,7 @@ function forms.software(data)
   }
 end
 
--- A tracker has attributes and no text of its own; an event is said once.
+-- A tracker has attributes only. An event is published once and has no state.
 function forms.location() end
 function forms.event() end
 
@@ -111,7 +111,7 @@ function forms.connector(data, row)
   end
 end
 
---- The text of a row from { section = data }; nil where it is unknown.
+--- The text of a row from { section = data }; nil when it is unknown.
 function M.text(row, data)
   if row.form then return forms[row.form](data, row) end
   local value = M.at(data, row.from or "")
@@ -131,7 +131,7 @@ function M.text(row, data)
   return type(value) == "number" and number_text(value, row.digits) or plain(value)
 end
 
---- Where a car is, as the attributes of a tracker; nil where it is not known or hidden.
+--- The position of a car, as the attributes of a tracker; nil when it is unknown or hidden.
 function M.location(data)
   for _, section in ipairs { "location_data", "drive_state" } do
     local latitude, longitude = M.at(data, section .. ".latitude"), M.at(data, section .. ".longitude")
@@ -142,7 +142,7 @@ function M.location(data)
   end
 end
 
--- ---- in ----
+-- ---- from hosts ----
 
 local function parameter(call, name)
   for _, param in ipairs(rows.by_name[call].params) do
@@ -150,7 +150,7 @@ local function parameter(call, name)
   end
 end
 
--- As people and programs write numbers; what Lua takes besides (0x10, 1., inf) is none.
+-- Decimal numbers only: other forms of Lua (0x10, 1., inf) are rejected.
 local function number_in(text)
   local digits = string.match(text, "^%s*([+-]?%d+%.?%d*[eE]?[+-]?%d*)%s*$")
   return digits and not string.find(digits, "%.$") and not string.find(digits, "%.[eE]") and tonumber(digits) or nil
@@ -182,8 +182,8 @@ local function names_of(map)
   return table.concat(list, ", ")
 end
 
---- The call that a payload asks for: { name =, params = or nil, becomes = text or nil, row =, instead = such a call or nil },
---- or nil and the reason why there is none.
+--- The call that a payload asks for: { name =, params = or nil, becomes = text or nil, row =, instead = such a call or nil }, or nil and
+--- the reason why there is none.
 function M.call(row, payload)
   if row.calls then
     local call = row.calls[payload]
@@ -203,13 +203,13 @@ function M.call(row, payload)
   return { name = row.call, params = params, becomes = plain(value), force = row.force and row.force[value] or nil, row = row }
 end
 
---- Whether a row can be asked to change something.
+--- Whether a row has commands.
 function M.writes(row)
   return row.calls ~= nil or row.call ~= nil or row.act ~= nil
 end
 
---- A sum that only grows until it restarts: hosts take each step back for a restart, so a small one is not published.
---- before: the number published last.
+--- Filters a sum that grows until it restarts: hosts interpret each step back as a restart, so a small one is not published. before: the
+--- number published last.
 function M.steady(row, text, before)
   local value = row.steady and tonumber(text or "")
   if not value or not before then return text, value end
@@ -222,7 +222,7 @@ function M.topic(row)
   return row.topic and row.name .. "/" .. row.topic or row.name
 end
 
---- The section that a row reads, or nil.
+--- The section of a row, or nil.
 function M.section(row)
   return row.from and string.match(row.from, "^[^.]+")
 end
