@@ -1,8 +1,8 @@
 #include "stream/client.h"
 
 #include "base/fork.h"
-#include "base/sigpipe.h"
 #include "base/sockets.h"
+#include "stream/socket_bio.h"
 #include "stream/trust.h"
 
 #include <arpa/inet.h>
@@ -49,7 +49,7 @@ static bool set_up(struct stream_client *c, const struct stream_client_options *
   if (o->certificate.size && !use_chain(c->context, o->certificate, o->key, e)) return false;
   if (o->server_ca.size && !believe(c->context, o->server_ca, e)) return false;
   c->ssl = SSL_new(c->context);
-  if (!c->ssl || SSL_set_fd(c->ssl, c->fd) != 1 || SSL_set1_host(c->ssl, o->name) != 1 ||
+  if (!c->ssl || !ssl_use_socket(c->ssl, c->fd) || SSL_set1_host(c->ssl, o->name) != 1 ||
       SSL_set_tlsext_host_name(c->ssl, o->name) != 1)
     return library_failure("no TLS", e);
   SSL_set_connect_state(c->ssl);
@@ -99,9 +99,10 @@ static bool later(struct stream_client *c, struct err *e) {
   }
 }
 
-static bool step(struct stream_client *c, struct err *e) {
+bool stream_client_step(struct stream_client *c, struct err *e) {
   unsigned char room[PIECE];
   size_t done;
+  if (c->ended) return err_set(e, KIND_network, "the connection ended");
   errno = 0;
   ERR_clear_error();
   if (!c->connected) {
@@ -125,15 +126,6 @@ static bool step(struct stream_client *c, struct err *e) {
     if (SSL_read_ex(c->ssl, room, sizeof room, &done) != 1) return later(c, e);
     buf_add(&c->in, room, done);
   }
-}
-
-bool stream_client_step(struct stream_client *c, struct err *e) {
-  struct sigpipe held;
-  if (c->ended) return err_set(e, KIND_network, "the connection ended");
-  sigpipe_hold(&held);
-  bool good = step(c, e);
-  sigpipe_release(&held);
-  return good;
 }
 
 bool stream_client_wants_write(const struct stream_client *c) {

@@ -1,8 +1,8 @@
 #include "stream/server.h"
 
-#include "base/sigpipe.h"
 #include "base/sockets.h"
 #include "stream/frames.h"
+#include "stream/socket_bio.h"
 #include "stream/trust.h"
 #include "stream/upgrade.h"
 
@@ -85,6 +85,7 @@ static SSL_CTX *new_context(struct bytes certificate, struct bytes key, struct b
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_read_ahead(context, 1); /* one system call reads a whole TLS record, not head and body */
     good =
         use_chain(context, certificate, key, e) && (!authorities || trust_clients(context, authorities, e));
   } else {
@@ -128,7 +129,7 @@ static enum io write_bytes(struct connection *c, const unsigned char *data, size
     ERR_clear_error();
     return tls_io(c->ssl, SSL_write_ex(c->ssl, data, size, done));
   }
-  ssize_t sent = send(c->fd, data, size, MSG_NOSIGNAL);
+  ssize_t sent = socket_send(c->fd, data, size);
   *done = sent > 0 ? (size_t)sent : 0;
   return io_of(sent);
 }
@@ -246,10 +247,7 @@ static void end(struct stream_server *r, struct connection *c, unsigned code, st
 }
 
 void connection_end(struct stream_server *r, struct connection *c, unsigned code, const char *reason) {
-  struct sigpipe held;
-  sigpipe_hold(&held);
   end(r, c, code, bytes_of(reason));
-  sigpipe_release(&held);
 }
 
 /* ---- messages ---- */
@@ -330,12 +328,9 @@ static void take_text(struct stream_server *r, struct connection *c, struct byte
 }
 
 bool connection_send(struct stream_server *r, struct connection *c, struct bytes text) {
-  struct sigpipe held;
   if (c->state != OPEN) return false;
-  sigpipe_hold(&held);
   frame_write(&c->out, FRAME_IS_TEXT, text);
   bool good = flush(r, c);
-  sigpipe_release(&held);
   return good;
 }
 
@@ -413,10 +408,8 @@ static void judge_upgrade(struct stream_server *r, struct connection *c, struct 
 static void resume(struct stream_server *r, struct connection *c);
 
 bool connection_admit(struct stream_server *r, struct connection *c, bool admitted) {
-  struct sigpipe held;
   struct upgrade u;
   if (c->state != WAITS_FOR_ADMISSION) return false;
-  sigpipe_hold(&held);
   r->young--;
   c->deadline = 0;
   c->paused = false;
@@ -439,7 +432,6 @@ bool connection_admit(struct stream_server *r, struct connection *c, bool admitt
     buf_free(&rest);
     if (c->state == OPEN) resume(r, c);
   }
-  sigpipe_release(&held);
   return true;
 }
 
@@ -549,6 +541,7 @@ static void read_some(struct stream_server *r, struct connection *c) {
       watch(r, c);
       return;
     }
+    if (!(c->ssl ? SSL_has_pending(c->ssl) : got == PIECE)) return; /* the poller reports further bytes */
   }
   if (c->state == READS_UPGRADE || c->state == OPEN) resume(r, c);
 }
@@ -593,7 +586,7 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
   SSL *ssl = c && r->context ? SSL_new(r->context) : NULL;
   const unsigned events = POLLER_READ | POLLER_ERROR;
   const int on = 1;
-  if (!c || (r->context && (!ssl || SSL_set_fd(ssl, fd) != 1)) || !has_place(r, fd) ||
+  if (!c || (r->context && (!ssl || !ssl_use_socket(ssl, fd))) || !has_place(r, fd) ||
       !poller_watch(&r->poller, fd, events, 0, NULL)) {
     ERR_clear_error();
     SSL_free(ssl);
@@ -705,9 +698,7 @@ static void resume_all(struct stream_server *r) {
 
 void stream_server_step(struct stream_server *r) {
   struct poller_event events[EVENTS];
-  struct sigpipe held;
   double until = now(CLOCK_MONOTONIC) + turn;
-  sigpipe_hold(&held);
   sweep(r);
   int count = poller_wait(&r->poller, events, EVENTS, 0);
   for (int i = 0; i < count && r->queued < r->limits.queued; i++) {
@@ -723,7 +714,6 @@ void stream_server_step(struct stream_server *r) {
   look_at_deadlines(r);
   set_timer(r);
   if (r->resuming) poller_arm(&r->poller, 0);
-  sigpipe_release(&held);
 }
 
 /* ---- arrivals ---- */
@@ -749,28 +739,22 @@ static void answered(struct stream_server *r, struct connection *c, size_t size)
 
 void arrival_acknowledge(struct stream_server *r, struct arrival *a, bool good) {
   struct connection *c = a->connection;
-  struct sigpipe held;
   if (a->type != ARRIVAL_MESSAGE || a->answered) return;
   a->answered = true;
   if (c->state != OPEN) return;
-  sigpipe_hold(&held);
   if (good)
     acknowledge(c, a->envelope.txid, a->envelope.topic);
   else
     refuse_message(c, a->envelope.txid);
   if (good) r->acknowledged++;
   answered(r, c, a->message.size);
-  sigpipe_release(&held);
 }
 
 void arrival_leave(struct stream_server *r, struct arrival *a) {
-  struct sigpipe held;
   if (a->type != ARRIVAL_MESSAGE || a->answered) return;
   a->answered = true;
   if (a->connection->state != OPEN) return;
-  sigpipe_hold(&held);
   answered(r, a->connection, a->message.size);
-  sigpipe_release(&held);
 }
 
 void arrival_free(struct arrival *a) {
