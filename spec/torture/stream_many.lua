@@ -1,6 +1,6 @@
 -- Many cars that stream to one receiver: stream_many.lua [CARS] [SECONDS]. All connect at once; each sends a message a second; all leave
--- and come back at once; they send again. Nothing is lost, and memory, processor time and the longest turn of the receiver's loop are
--- printed. The cars are this process, the receiver one of its own. Where the machine does not allow so many, fewer come and it says so.
+-- and come back at once; they send again. It fails where something is lost, where a car costs more memory than its budget, or where one
+-- processor would not be enough; the longest turn of the receiver's loop is printed. The cars are this process, the receiver one of its own. Where the machine does not allow so many, fewer come and it says so.
 
 local authority = require "fleet.sim.telemetry.authority"
 local core = require "fleet.core"
@@ -14,6 +14,7 @@ local stream_crowd = require "spec.support.servers.stream_crowd"
 local M = {}
 
 local CERTIFICATES = 100 -- cars share them, and so VINs: making one takes a millisecond
+local memory_budget = 24 -- KB a car, as in spec/bench/stream.lua
 local other_descriptors, car_kilobytes = 200, 100 -- of both ends
 
 local function read_number(command)
@@ -129,12 +130,15 @@ function M.run(options)
   return figures
 end
 
---- Raises where something was lost.
+--- Raises where something was lost, or a budget exceeded.
 function M.check(figures)
   assert(figures.received == figures.sent, figures.sent - figures.received .. " messages did not arrive")
   assert(figures.acknowledged == figures.sent, figures.sent - figures.acknowledged .. " messages were not acknowledged")
   assert(figures.wrong == 0, figures.wrong .. " answers were not what they should be")
   assert(figures.ended == 0, figures.ended .. " connections were dropped")
+  assert(figures.memory <= memory_budget, string.format("a car takes %.1f KB, and its budget is %d", figures.memory, memory_budget))
+  local load = figures.cpu * figures.cars / 1e6
+  assert(load < 1, string.format("a message a second of each car takes %.2f seconds of CPU in a second", load))
 end
 
 if arg and arg[0] and string.find(arg[0], "torture/stream_many.lua", 1, true) then

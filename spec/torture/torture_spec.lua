@@ -38,6 +38,19 @@ describe("some hundred cars that stream", function()
   end)
 end)
 
+it("of many cars that stream a lost message, a wrong answer, or a budget exceeded is noticed", function()
+  local check = require("spec.torture.stream_many").check
+  local function figures(changes)
+    local all = { cars = 10, sent = 9, received = 9, acknowledged = 9, wrong = 0, ended = 0, memory = 23, cpu = 50 }
+    for name, value in pairs(changes) do all[name] = value end
+    return all
+  end
+  check(figures {})
+  for name, value in pairs { received = 8, acknowledged = 8, wrong = 1, ended = 1, memory = 24.5, cpu = 1e5 } do
+    assert.has_error(function() check(figures { [name] = value }) end)
+  end
+end)
+
 describe("cars that stream to a receiver with a Redis, both killed at any moment", function()
   local killed = require "spec.torture.stream_killed"
   local missing = require("spec.support.servers.redis").missing()

@@ -1,4 +1,5 @@
--- Entries that a task works off one after another, in their order; the task lives while there are some.
+-- Queues whose entries tasks work off one after another, in their order. The queues of a pool share a task for as long as no entry waits:
+-- a task of its own for each record would cost more than the record.
 
 local compat = require "fleet.util.compat"
 local tasks = require "fleet.async"
@@ -8,9 +9,14 @@ Fifo.__index = Fifo
 
 local M = {}
 
+local turn = 0.004 -- seconds of one task in a step of the loop
+
+--- What the queues of a receiver share: those that have entries and no task.
+function M.pool() return { first = 1, last = 0, spawned = false } end
+
 --- perform(entry) may wait; on_failure(failure) gets what it raises.
-function M.new(perform, on_failure)
-  return setmetatable({ first = 1, last = 0, running = false, perform = perform, on_failure = on_failure }, Fifo)
+function M.new(pool, perform, on_failure)
+  return setmetatable({ pool = pool, first = 1, last = 0, running = false, perform = perform, on_failure = on_failure }, Fifo)
 end
 
 local function run(self)
@@ -24,12 +30,37 @@ local function run(self)
   self.running = false
 end
 
+local work
+
+local function ensure_task(pool)
+  if pool.spawned then return end
+  pool.spawned = true
+  tasks.spawn(work, pool)
+end
+
+-- An entry may wait: the other queues then go on in another task, which finds nothing to do where no entry waited.
+function work(pool)
+  pool.spawned = false
+  local until_ = tasks.real() + turn
+  while pool.first <= pool.last do
+    local queue = pool[pool.first]
+    pool[pool.first] = nil
+    pool.first = pool.first + 1
+    if pool.first <= pool.last then ensure_task(pool) end
+    run(queue)
+    if tasks.real() > until_ then return end
+  end
+end
+
 function Fifo:push(entry)
   self.last = self.last + 1
   self[self.last] = entry
   if self.running then return end
   self.running = true
-  tasks.spawn(run, self)
+  local pool = self.pool
+  pool.last = pool.last + 1
+  pool[pool.last] = self
+  ensure_task(pool)
 end
 
 function Fifo:size()

@@ -82,7 +82,7 @@ end
 -- ---- vehicles ----
 
 local function calls_of(self, vin)
-  return fifos.new(function(call) call() end, function(failure)
+  return fifos.new(self.pool, function(call) call() end, function(failure)
     notice(self, "function", "a function that was given failed" .. (vin and " for …" .. string.sub(vin, -4) or "") .. ": "
       .. tostring(failure))
   end)
@@ -301,7 +301,7 @@ end
 -- A vehicle that sends too much waits: its messages are taken later, and meanwhile no more of its bytes are read.
 local function hold_back(self, vehicle, record, handle)
   if not vehicle.held then
-    vehicle.held = fifos.new(function(entry)
+    vehicle.held = fifos.new(self.pool, function(entry)
       while self.raw do
         local seconds = take_token(self, vehicle)
         if seconds == 0 then return take(self, vehicle, entry.record, entry.handle) end
@@ -403,7 +403,7 @@ local function over(raw, read)
     certificates_at = tasks.now(), saved_at = tasks.now(), saving = false,
     readers = setmetatable({}, { __mode = "k" }), -- those that a loop has left are forgotten
     counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, lost = 0, unreported = 0, damaged = 0, refused = 0 },
-    pauses = {}, closed = false, -- promises that closing wakes; whether the outputs have closed
+    pool = fifos.pool(), pauses = {}, closed = false, -- promises that closing wakes; whether the outputs have closed
   }, receiver_mt)
   self.calls = calls_of(self)
   return self
