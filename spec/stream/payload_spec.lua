@@ -2,28 +2,14 @@
 -- written as the maker's server publishes them to MQTT.
 
 local cjson = require "cjson"
+local protobuf = require "spec.support.fixtures.protobuf"
 local stream = require "fleet.stream"
 
 -- ---- protobuf's wire format ----
 
--- Digits in base 128, the lowest first: numbers beyond 2^53 are given so.
-local function varint(n)
-  if type(n) == "string" then return n end
-  local out = ""
-  while n >= 128 do
-    out = out .. string.char(n % 128 + 128)
-    n = math.floor(n / 128)
-  end
-  return out .. string.char(n)
-end
-
 local NEGATIVE = "\255\255\255\255\255\255\255\255\1" -- the rest of a negative number of 64 bits
 
-local function number(field, n) return varint(field * 8) .. varint(n) end
-local function bytes(field, ...)
-  local text = table.concat { ... }
-  return varint(field * 8 + 2) .. varint(#text) .. text
-end
+local varint, number, bytes = protobuf.varint, protobuf.number, protobuf.bytes
 local function double(field, eight) return varint(field * 8 + 1) .. eight end
 
 local SOC, SEAT, NAME, CHARGE, PLACE = 8, 87, 64, 179, 21

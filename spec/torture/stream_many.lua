@@ -1,6 +1,7 @@
 -- Many cars that stream to one receiver: stream_many.lua [CARS] [SECONDS]. All connect at once; each sends a message a second; all leave
 -- and come back at once; they send again. It fails where something is lost, where a car costs more memory than its budget, or where one
--- processor would not be enough; the longest turn of the receiver's loop is printed. The cars are this process, the receiver one of its own. Where the machine does not allow so many, fewer come and it says so.
+-- processor would not be enough; the longest turn of the receiver's loop is printed. The cars are this process, the receiver one of its
+-- own. Where the machine does not allow so many, fewer come and it says so.
 
 local authority = require "fleet.sim.telemetry.authority"
 local core = require "fleet.core"

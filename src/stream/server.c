@@ -1,6 +1,7 @@
 #include "stream/server.h"
 
 #include "base/sockets.h"
+#include "base/utf8.h"
 #include "stream/frames.h"
 #include "stream/socket_bio.h"
 #include "stream/trust.h"
@@ -247,7 +248,10 @@ static void end(struct stream_server *r, struct connection *c, unsigned code, st
 }
 
 void connection_end(struct stream_server *r, struct connection *c, unsigned code, const char *reason) {
-  end(r, c, code, bytes_of(reason));
+  if (code)
+    end(r, c, code, bytes_of(reason));
+  else
+    drop(r, c, reason);
 }
 
 /* ---- messages ---- */
@@ -321,7 +325,21 @@ static void take_message(struct stream_server *r, struct connection *c, struct b
   }
 }
 
+static bool is_utf8(struct bytes text) {
+  while (text.size) {
+    size_t size = utf8_sequence(text);
+    if (!size) return false;
+    text.data += size;
+    text.size -= size;
+  }
+  return true;
+}
+
 static void take_text(struct stream_server *r, struct connection *c, struct bytes text) {
+  if (!is_utf8(text)) { /* RFC 6455, 8.1 */
+    end(r, c, 1007, bytes_of("the text is not UTF-8"));
+    return;
+  }
   struct arrival *a = add_arrival(r, c, ARRIVAL_TEXT, NULL);
   if (a) buf_add(&a->message, text.data, text.size);
   if (!a || !buf_ok(&a->message)) end(r, c, 1011, bytes_of("out of memory"));

@@ -104,6 +104,6 @@ enum { TEXT_CLIENT_VERSION, TEXT_NETWORK_INTERFACE, TEXT_TXID, CONNECTION_TEXTS 
 /* Sends a viewer a text. false: it has gone, or does not read what was sent before. */
 bool connection_send(struct stream_server *r, struct connection *c, struct bytes text);
 void connection_end(struct stream_server *r, struct connection *c, unsigned code,
-                    const char *reason); /* a close frame, then the end */
+                    const char *reason); /* a close frame, then the end; code 0: without the frame */
 
 #endif

@@ -316,7 +316,7 @@ static int l_send(lua_State *L) {
   return 1;
 }
 
-/* arrival:end_connection(code, reason) */
+/* arrival:end_connection(code, reason): code 0 ends it without a close frame */
 static int l_end(lua_State *L) {
   struct handle *h = check_handle(L);
   lua_Integer code = luaL_checkinteger(L, 2);

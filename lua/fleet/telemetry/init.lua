@@ -529,7 +529,7 @@ function Receiver:records(vin)
 end
 
 --- Figures since it was made: connections, accepted, handshakes_failed, messages, acknowledged, signals, online, vehicles, limited,
---- ignored, unstored, lost, unreported, damaged, refused.
+--- ignored, unstored, lost, unreported, damaged, refused; and those of its outputs.
 function Receiver:stats()
   local stats = tables.copy(self.counts, self.raw and self.raw:stats() or self.last_stats)
   stats.online, stats.vehicles = 0, 0
@@ -537,6 +537,7 @@ function Receiver:stats()
     stats.vehicles = stats.vehicles + 1
     if vehicle.online then stats.online = stats.online + 1 end
   end
+  for _, output in ipairs(self.options.outputs) do stats = tables.copy(stats, output.counts) end
   return stats
 end
 

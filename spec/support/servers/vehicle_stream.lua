@@ -7,6 +7,7 @@
 -- A value: text, boolean, number; false is invalid; { latitude =, longitude = }; { enum = field's name, number }.
 
 local core = require "fleet.core"
+local protobuf = require "spec.support.fixtures.protobuf"
 local stream = require "fleet.stream"
 
 local M = {}
@@ -15,18 +16,7 @@ local mask = "\17\34\51\68"
 
 -- ---- protobuf ----
 
-local function varint(n)
-  local out = ""
-  while n >= 128 do
-    out = out .. string.char(n % 128 + 128)
-    n = math.floor(n / 128)
-  end
-  return out .. string.char(n)
-end
-
-local function bytes_field(number, text) return varint(number * 8 + 2) .. varint(#text) .. text end
-
-local function number_field(number, value) return varint(number * 8) .. varint(value) end
+local varint, bytes_field, number_field = protobuf.varint, protobuf.bytes, protobuf.number
 
 -- The eight bytes of a double, little endian, on every Lua.
 local function double(value)

@@ -39,15 +39,17 @@ local function part_of_place(part)
   end
 end
 
-local gears = { P = "P", R = "R", N = "N", D = "D" }
+-- Parked is left empty: TeslaMate takes a car that is online for charging only where it has no gear.
+local gears = { R = "R", N = "N", D = "D" }
 
--- kW, negative while the car charges; the current of the pack is positive then. Without the pack's values it is the charging power, which
--- says nothing while the car drives.
+-- kW, negative while the car charges; the current of the pack is positive then. Without the pack's values it is the charging power. A car
+-- in gear without them has 0: TeslaMate takes an empty power for a car that only checks itself, and would record no drive.
 local function power(values)
   local volts, amperes = values.PackVoltage, values.PackCurrent
   if type(volts) == "number" and type(amperes) == "number" then return whole(-volts * amperes / 1000) end
-  local ac, dc, gear = values.ACChargingPower, values.DCChargingPower, gears[values.Gear]
-  if type(ac) ~= "number" and type(dc) ~= "number" or gear and gear ~= "P" then return "" end
+  local ac, dc = values.ACChargingPower, values.DCChargingPower
+  if gears[values.Gear] then return "0" end
+  if type(ac) ~= "number" and type(dc) ~= "number" then return "" end
   return whole(-math.max(type(ac) == "number" and ac or 0, type(dc) == "number" and dc or 0))
 end
 
@@ -72,6 +74,14 @@ local shown = tables.set { "VehicleSpeed", "Odometer", "BatteryLevel", "Soc", "G
 
 local function send(handle, message) return handle:send(core.json_encode(message)) end
 
+-- TeslaMate connects again at once where its token is wrong: a notice each time would be a flood.
+local function refuse_token(self, address)
+  self.counts.tokens_refused = self.counts.tokens_refused + 1
+  if self.refused_from == address then return end
+  self.refused_from = address
+  self.on_notice("TeslaMate at " .. address .. " sends another token than the option 'token' (tokens_refused in stats)")
+end
+
 local function failure(handle, tag, kind, value) send(handle, { msg_type = "data:error", tag = tag, error_type = kind, value = value }) end
 
 local function update(viewer, tag, vehicle, at)
@@ -86,9 +96,10 @@ end
 
 local requests = {}
 
-requests["data:subscribe_oauth"] = function(self, viewer, request)
+requests["data:subscribe_oauth"] = function(self, viewer, request, address)
   local tag, names = request.tag, {}
   if self.token and not (type(request.token) == "string" and core.same_secret(self.token, request.token)) then
+    refuse_token(self, address)
     return failure(viewer.handle, tag, "client_error", "Can't validate token. It is not the option 'token' of the output")
   end
   if not core.is_vin(tag) then
@@ -127,7 +138,7 @@ local function drop_idle(self)
   end
   if all < most_idle or not oldest then return end
   self.viewers[oldest].ended = true
-  self.viewers[oldest].handle:end_connection(1008, "it has no subscription, and others connect")
+  self.viewers[oldest].handle:end_connection(0, "it has no subscription, and others connect") -- a close frame makes TeslaMate's client fail
 end
 
 function arrivals.connected(self, record, handle)
@@ -149,7 +160,7 @@ function arrivals.text(self, record)
   local request = core.json_decode(record.text)
   if not viewer or type(request) ~= "table" then return end
   local take = requests[request.msg_type]
-  if take and type(request.tag) == "string" then take(self, viewer, request) end
+  if take and type(request.tag) == "string" then take(self, viewer, request, record.address) end
 end
 
 local function keep_certificate(self)
@@ -211,6 +222,7 @@ function M.new(given)
   if not raw then return nil, err, kind end
   local self = setmetatable({
     raw = raw, port = raw:port(), given = given, pem = pem, read_at = tasks.now(), token = given.token, viewers = {}, vehicles = {},
+    counts = { tokens_refused = 0 },
     on_notice = given.on_notice or function(text) io.stderr:write("fleet: telemetry: ", text, "\n") end,
   }, Teslamate)
   self.watch = tasks.loop.watch(raw:fd(), "r", function() turn(self) end)
