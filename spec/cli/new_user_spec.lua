@@ -89,6 +89,12 @@ describe("what to type next", function()
     assert.matches("fleet setup", result.err, 1, true)
     assert.matches('eval "$(fleet sim --env)"', result.err, 1, true)
     assert.is_nil(string.find(result.err, "authorize", 1, true)) -- the API's names are of no use here
+    for _, line in ipairs { "charging sessions", "refresh", "pricing" } do
+      local other = cli.run(split(line), { env = { XDG_CONFIG_HOME = "/nowhere", XDG_STATE_HOME = directory .. "/none" } })
+      assert.matches("No application is configured: run 'fleet setup'", other.err, 1, true)
+      assert.is_nil(string.find(other.err, "client_id", 1, true))
+      assert.is_nil(string.find(other.err, "business_login{", 1, true))
+    end
     result = cli.run({ "login" }, { env = { XDG_CONFIG_HOME = "/nowhere" } })
     assert.equal(2, result.status)
     assert.matches("fleet setup", result.err, 1, true)

@@ -58,6 +58,40 @@ describe("a parameter", function()
   end)
 end)
 
+describe("a word that is missing", function()
+  it("is shown in an example, for every verb that names its words", function()
+    for name, verb in pairs(verbs.by_name) do
+      if verb.words and verb.words[1] then
+        local result = cli.run { verbs.spoken(name):match "%S+", verbs.spoken(name):match "%S+ (.+)" }
+        assert.equal(2, result.status, name)
+        assert.matches(string.format("'%s' needs %s, as in: fleet %s ", verbs.spoken(name), verb.words[1], verbs.spoken(name)), result.err, 1,
+          true)
+      end
+    end
+    assert.matches("as in: fleet sim event plug", cli.run({ "sim", "event" }).err, 1, true)
+    assert.matches("as in: fleet sim advance 3600", cli.run({ "sim", "advance", "soon" }).err, 1, true)
+  end)
+
+  it("of a row is named with the row as it is written", function()
+    assert.matches("'charging invoice' needs ID", cli.run({ "charging", "invoice" }).err, 1, true)
+    assert.matches("'pin' is missing and is a secret: give", cli.run({ "speed_limit_activate", "5YJ3E1EA7KF000001" }).err, 1, true)
+  end)
+end)
+
+describe("an unknown option", function()
+  it("is followed by those that there are, in order", function()
+    local result = cli.run { "version", "--zzz" }
+    assert.matches("'--config', '--help', '--json', '--verbose', '--version', '--wide'", result.err, 1, true)
+  end)
+end)
+
+describe("fleet help", function()
+  it("takes no parameter", function()
+    assert.equal(2, cli.run({ "help", "verb=honk_horn" }).status)
+    assert.equal(0, cli.run({ "help", "honk_horn" }).status)
+  end)
+end)
+
 describe("--no-NAME", function()
   local function options(...)
     local result = cli.run({ "vehicles", ... }, { env = { FLEET_TOKEN = "canary-token-4711" }, http = cli.service '{"response":[]}' })

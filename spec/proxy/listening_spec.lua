@@ -366,6 +366,15 @@ describe("fleet.proxy", function()
       assert.matches("'listen' is unix:/path", message { client = client, listen = "localhost:80" })
       assert.matches("'listen' is unix:/path", message { client = client, listen = "127.0.0.1:70000" })
       assert.matches("'systemd' needs one socket", message { client = client, listen = "systemd", getenv = function() end })
+      local open_file = io.open
+      io.open = function(path, ...) -- luacheck: ignore 122
+        if path == "/proc/self/stat" then return nil, path .. ": No such file or directory" end
+        return open_file(path, ...)
+      end
+      local function getenv(name) return name == "LISTEN_FDS" and "1" or nil end
+      local elsewhere = message { client = client, listen = "systemd", getenv = getenv }
+      io.open = open_file -- luacheck: ignore 122
+      assert.matches("this system has no /proc/self/stat", elsewhere)
       assert.matches("needs a 'secret_file'", message { client = client, listen = "127.0.0.1:0" })
       assert.matches("belong together", message { client = client, listen = "127.0.0.1:0", certificate = "x" })
       assert.matches("no certificate", message { client = client, listen = "unix:/x", certificate = "x", certificate_key = "y" })

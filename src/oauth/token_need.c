@@ -39,7 +39,7 @@ bool token_exchangeable(const struct token_need *n, struct err *e) {
 /* The exchange uses up the code of a business's consent: the next token needs another code. */
 static const char *what_to_do(const struct token_need *n) {
   return is_kind(n, "business")
-             ? "a new auth_code is needed, from the vendor's page on which the business consents: pass it to "
+             ? "a new auth_code is needed, from Tesla's page on which the business consents: pass it to "
                "business_login{ auth_code =, scopes = }, or to 'fleet business_login'"
              : "sign in with authorize_url and authorize, or 'fleet login'";
 }

@@ -19,6 +19,7 @@ end
 local function unknown(text, options)
   local names, given = {}, string.match(text, "^[^=]*")
   for name in pairs(options) do names[#names + 1] = M.written(name) end
+  table.sort(names)
   local sentence = errors.unknown("option", given, names)
   local name = string.match(given, "^%-%-(%a[%w_-]*)$")
   if name and not string.find(sentence, "did you mean", 1, true) then

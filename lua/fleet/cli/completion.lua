@@ -45,7 +45,7 @@ end
 -- Whether a vehicle may follow a verb.
 local function takes_vehicle(verb)
   if verb.row then return verb.row.handle == "vehicle" end
-  return string.find(verb.usage or "", "VIN", 1, true) ~= nil
+  return string.find(verb.usage or "", "VIN", 1, true) ~= nil or string.find(verb.usage or "", "CAR", 1, true) ~= nil
 end
 
 --- What may follow a verb besides the shared words: { words = list, choices = list of "name=choice", shared = "own" or "client", names =

@@ -26,8 +26,11 @@ local function outcome_of(err, context)
   return require("fleet.cli.reading_back").sentence(context.row, err.vin or err.site)
 end
 
--- What the core writes for programs, where the command line has its own sentence below.
-local for_programs = { ": sign in with authorize_url and authorize, or 'fleet login'" }
+-- What the core writes for programs; it is left out here, where the next line names the command.
+local for_programs = {
+  ": sign in with authorize_url and authorize, or 'fleet login'", ": set client_id, and sign in",
+  ": pass it to business_login{ auth_code =, scopes = }, or to 'fleet business_login'",
+}
 
 local function message_of(err)
   local text = tostring(err.message)
@@ -38,19 +41,24 @@ local function message_of(err)
   return clean(text)
 end
 
+local no_application = "No application is configured: run 'fleet setup'. To try it without an account: eval \"$(fleet sim --env)\""
+
 local of_application = { vehicle_specs = true, vehicle_pricing_info = true }
 
 -- What to type next, by kind. Arguments: err and what is known of the command line.
 local hints = {
-  auth = function(_, context)
+  auth = function(err, context)
     local given = context.given or {}
     if given.token then
       return "The token was brought along (--token, FLEET_TOKEN): bring a fresh one, or leave it out and run 'fleet login'."
     end
-    if not given.client_id then
-      return "No application is configured: run 'fleet setup'. To try it without an account: eval \"$(fleet sim --env)\""
-    end
+    if not given.client_id then return no_application end
+    if string.find(tostring(err.message), "business token", 1, true) then return "Sign in with 'fleet business_login'." end
     return "Sign in with 'fleet login'."
+  end,
+  unsupported = function(err, context)
+    local given = context.given or {}
+    return not given.client_id and string.find(tostring(err.message), "client_secret", 1, true) and no_application or nil
   end,
   asleep = function(_, context)
     if not context.takes_wake then return nil end

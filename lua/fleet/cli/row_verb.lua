@@ -17,6 +17,11 @@ local M = {}
 
 M.called, M.parameters = row_words.called, row_words.parameters
 
+-- A row's name as it is written: "charging history".
+local function spoken(row)
+  return (string.gsub(row.name, "%.", " "))
+end
+
 local function find(row, name)
   local names = {}
   for _, param in ipairs(row.params) do
@@ -46,17 +51,17 @@ local function surplus(row, words, i, named)
   for at = 1, #words do
     local name, value = string.match(words[at], "^([%a_][%w_]*)$"), words[at + 2]
     if name and words[at + 1] == "=" and value then
-      usage_error.raise(string.format("'%s': a parameter is one word, without blanks: %s=%s", row.name, name, value), { row.name })
+      usage_error.raise(string.format("'%s': a parameter is one word, without blanks: %s=%s", spoken(row), name, value), { row.name })
     end
   end
   local sample = named[1] and string.format(": parameters are written name=value, such as %s=%s", named[1].name, word) or ""
-  usage_error.raise(string.format("'%s' is one word too many for '%s'%s", word, row.name, sample), { row.name })
+  usage_error.raise(string.format("'%s' is one word too many for '%s'%s", word, spoken(row), sample), { row.name })
 end
 
 -- A body that is sent unchanged may be one word: @file, - or JSON text.
 local function take_body(environment, row, word, args)
-  local body = values.read(environment, { type = "object" }, word, row.name)
-  if type(body) ~= "table" then usage_error.raise(string.format("'%s' takes a JSON object", row.name), { row.name }) end
+  local body = values.read(environment, { type = "object" }, word, spoken(row))
+  if type(body) ~= "table" then usage_error.raise(string.format("'%s' takes a JSON object", spoken(row)), { row.name }) end
   for name, value in pairs(body) do set(args, { name = name }, value) end
 end
 
@@ -123,7 +128,7 @@ local function check_complete(environment, row, args)
         local bare = param.implied or param.place == "path" or param.whole
         local text = bare and M.called(param) or param.name .. "="
         local sample = require("fleet.cli.examples").text(row)
-        usage_error.raise(string.format("'%s' needs %s (%s), as in: %s", row.name, text, param.doc, sample), { row.name })
+        usage_error.raise(string.format("'%s' needs %s (%s), as in: %s", spoken(row), text, param.doc, sample), { row.name })
       end
       args[param.name] = secrets.find(environment, param, param.name)
     end

@@ -32,7 +32,7 @@ function M.find(environment, param, label)
   local value = variable and environment.getenv(variable)
   if value and value ~= "" then return value end
   value = environment.ask(label)
-  if not value or value == "" then usage_error.raise(ways(param, label)) end
+  if not value or value == "" then usage_error.raise(string.format("'%s' is missing and is a secret: %s", label, ways(param, label))) end
   return value
 end
 

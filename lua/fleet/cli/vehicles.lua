@@ -43,14 +43,16 @@ end
 
 --- The records of all vehicles; one read for each page, priced as data.
 function M.records(context, options)
-  local records, err, kind = context:client():vehicles({}, auth_of(options)):collect()
+  local pages = context:client():vehicles({}, auth_of(options))
+  local records, err, kind = context:waiting("asking for the account's cars", pages.collect, pages)
   return cleaned(records), err, kind
 end
 
 --- The account's products, which are free; requested once per command line.
 function M.products(context, options)
   if context.products then return context.products end
-  local list, err, kind = context:client():products(auth_of(options))
+  local client = context:client()
+  local list, err, kind = context:waiting("asking for the account's cars and sites", client.products, client, auth_of(options))
   if not list then return nil, err, kind end
   context.products = {}
   for _, record in ipairs(list) do

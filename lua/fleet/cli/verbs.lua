@@ -205,7 +205,10 @@ function M.check_words(verb, line)
   if not verb.words then return end
   local name, extra = M.spoken(verb.name), line.words[#verb.words + 1]
   for i, wanted in ipairs(verb.words) do
-    if line.words[i] == nil then usage_error.raise(string.format("'%s' needs %s", name, wanted), { name }) end
+    if line.words[i] == nil then
+      local sample = require("fleet.cli.examples").of_verb(verb)
+      usage_error.raise(string.format("'%s' needs %s, as in: %s", name, wanted, sample), { name })
+    end
   end
   if line.pairs[1] then extra = line.pairs[1].name .. "=" end
   if extra then usage_error.raise(string.format("'%s' takes no '%s'", name, extra), { name }) end

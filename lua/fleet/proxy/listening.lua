@@ -34,6 +34,10 @@ local function handed_over(getenv)
   local file = io.open("/proc/self/stat")
   local pid = file and string.match(file:read("*a"), "^%d+")
   if file then file:close() end
+  if not pid then
+    errors.usage("%s: 'listen' is 'systemd', and this system has no /proc/self/stat to compare LISTEN_PID with: give unix:/path or an "
+      .. "address", where)
+  end
   if getenv("LISTEN_PID") ~= pid or getenv("LISTEN_FDS") ~= "1" then
     errors.usage("%s: 'systemd' needs one socket from a unit (LISTEN_FDS=1, LISTEN_PID=%s)", where, tostring(pid))
   end

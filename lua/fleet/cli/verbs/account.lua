@@ -53,13 +53,14 @@ end
 -- The process ends here and would lose a token pair that it could not save. A program gets a warning in that case; the command fails.
 local function refresh(context, line)
   local wanted = given_kind(context, line)
-  local done, err, kind = context:check(context:client().refresh, context:client(), { auth = wanted })
+  local done, err, kind = context:waiting("refreshing", context:client().refresh, context:client(), { auth = wanted })
   if err then return nil, err, kind or err.kind end
   return { refreshed = done }
 end
 
 local function keep_alive(context)
-  local done, err, kind = context:client():keep_alive()
+  local client = context:client()
+  local done, err, kind = context:waiting("refreshing", client.keep_alive, client)
   if err then return nil, err, kind end
   return { refreshed = done }
 end
@@ -106,7 +107,7 @@ local function business_login(context, line)
   end
   local environment = context.environment
   local code = options.given(environment, { auth_code }, line.options).auth_code or secrets.find(environment, auth_code, "--auth-code")
-  local _, err, kind = context:check(client.business_login, client, { auth_code = code })
+  local _, err, kind = context:waiting("signing in", client.business_login, client, { auth_code = code })
   if err then return nil, err, kind or err.kind end
   local tokens
   tokens, err, kind = client:token_info()
@@ -124,8 +125,10 @@ local discover = { name = "discover", type = "boolean", doc = "ask in every regi
 
 local function region(context, line)
   local client = context:client()
-  if options.given(context.environment, { discover }, line.options).discover then return client:discover_region() end
-  local found, err, kind = client.user:region()
+  if options.given(context.environment, { discover }, line.options).discover then
+    return context:waiting("asking every region", client.discover_region, client)
+  end
+  local found, err, kind = context:waiting("asking for the region", client.user.region, client.user)
   if err then return nil, err, kind end
   if type(found) ~= "table" then found = {} end
   found.base_url_in_use = core.context(client).base_url

@@ -58,9 +58,9 @@ local function of_site(context, line)
     if err then return nil, err, kind end
   end
   local history
-  history, err, kind = context:check(client.call, client, "energy_history", args)
+  history, err, kind = context:waiting("asking the energy site", client.call, client, "energy_history", args)
   if err or not month.period or #(history.time_series or {}) > 1 then return history, err, kind end
-  return context:check(client.call, client, "energy_history", tables.copy(args, by_days))
+  return context:waiting("asking the energy site", client.call, client, "energy_history", tables.copy(args, by_days))
 end
 
 local function of_file(context, line)

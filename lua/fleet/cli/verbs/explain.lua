@@ -148,7 +148,9 @@ return {
       local words = line.words
       for _, pair in ipairs(line.pairs) do words[#words + 1] = pair.name .. "=" .. pair.text end
       local word = table.concat(words, " ")
-      if word == "" then usage_error.raise("'explain' needs a kind, a reason, a fault or an HTTP status", { "explain" }) end
+      if word == "" then
+        usage_error.raise("'explain' needs a kind, a reason, a fault or an HTTP status, as in: fleet explain asleep", { "explain" })
+      end
       local found = explained(word)
       if #found == 0 then usage_error.unknown("kind, reason, fault or HTTP status", word, every_word(), { "explain" }) end
       return found

@@ -137,7 +137,8 @@ end
 
 local function words(line, name, usage, least, most)
   if #line.words < least or #line.words > most then
-    usage_error.raise(string.format("'sim %s' takes %s", name, usage), { "sim " .. name })
+    local sample = require("fleet.cli.examples").of_verb { name = "sim." .. name }
+    usage_error.raise(string.format("'sim %s' takes %s, as in: %s", name, usage, sample), { "sim " .. name })
   end
   return line.words[1], line.words[2]
 end
@@ -193,7 +194,7 @@ end
 
 local function advance(context, line)
   local seconds = tonumber((words(line, "advance", "seconds", 1, 1)))
-  if not seconds then usage_error.raise("'sim advance' takes seconds, a number", { "sim advance" }) end
+  if not seconds then usage_error.raise("'sim advance' takes seconds, a number, as in: fleet sim advance 3600", { "sim advance" }) end
   return order(context, { advance = seconds })
 end
 

@@ -49,7 +49,7 @@ end
 local function run(context, line)
   if line.pairs[1] then usage_error.raise(string.format("'status' takes no '%s='", line.pairs[1].name), { "status" }) end
   if line.words[2] then usage_error.raise("'status' takes one car or energy site, or none for all", { "status" }) end
-  local cars, sites, kind = context:waiting("asking for cars and sites", vehicles.cars_and_sites, context, line.words[1])
+  local cars, sites, kind = vehicles.cars_and_sites(context, line.words[1])
   if not cars then return nil, sites, kind end
   local looks = line.options.free == nil
   local found = { vehicles = setmetatable({}, { __jsontype = "array" }), sites = setmetatable({}, { __jsontype = "array" }) }

@@ -17,7 +17,7 @@ local any_currency = {
 
 local function of_site(context, id)
   local site = context:check(function() return context:client():energy_site(id) end)
-  local info, err, kind = site:site_info()
+  local info, err, kind = context:waiting("asking the energy site", site.site_info, site)
   if err then return nil, err, kind end
   local content = tariffs().content_of(info)
   if content == info then return errors.failure("not_found", "site " .. id .. " has no tariff") end
