@@ -64,8 +64,8 @@ describe("a word that is missing", function()
       if verb.words and verb.words[1] then
         local result = cli.run { verbs.spoken(name):match "%S+", verbs.spoken(name):match "%S+ (.+)" }
         assert.equal(2, result.status, name)
-        assert.matches(string.format("'%s' needs %s, as in: fleet %s ", verbs.spoken(name), verb.words[1], verbs.spoken(name)), result.err, 1,
-          true)
+        local wanted = string.format("'%s' needs %s, as in: fleet %s ", verbs.spoken(name), verb.words[1], verbs.spoken(name))
+        assert.matches(wanted, result.err, 1, true)
       end
     end
     assert.matches("as in: fleet sim event plug", cli.run({ "sim", "event" }).err, 1, true)
