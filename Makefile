@@ -55,11 +55,11 @@ demo:
 
 # The specs of the module itself. Specs that need further programs wait, and are named at the end; `make test-all` installs those.
 test:
-	@$(MAKE) --no-print-directory deps DEPS="$(BUILD_DEPS) lua-busted lua-cqueues"
+	@$(MAKE) --no-print-directory deps DEPS="$(BUILD_DEPS) lua-busted lua-cqueues lua-cjson"
 	@$(MAKE) --no-print-directory -s build probes
 	@$(MAKE) --no-print-directory present-specs
 
-BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev lua-cjson libprotobuf-c-dev \
+BUILD_DEPS = gcc libc6-dev pkg-config lua5.4 liblua5.4-dev libcurl4-openssl-dev libssl-dev libprotobuf-c-dev \
              libmicrohttpd-dev ca-certificates tzdata curl
 
 # Installs what is missing, as root or with sudo; on a system without apt-get it prints what is needed.

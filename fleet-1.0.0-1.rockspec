@@ -11,7 +11,7 @@ description = {
   license = "MIT",
   labels = { "client", "energy", "vehicle", "oauth", "async" },
 }
-dependencies = { "lua >= 5.1, < 5.6", "lua-cjson >= 2.1.0.10" } -- older rocks of it do not build for Lua 5.4
+dependencies = { "lua >= 5.1, < 5.6" }
 external_dependencies = {
   CURL = { library = "curl" }, -- the header may stand in a multiarch directory; pkg-config finds it
   CRYPTO = { header = "openssl/crypto.h", library = "crypto" },

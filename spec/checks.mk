@@ -1,7 +1,7 @@
 # Everything that builds and runs checks; the Makefile above it holds what a user needs. VARIANT chooses flags and the folder
 # below build/: plain, asan, tsan, and fault, whose file steps can be made to kill the process.
 
-TEST_DEPS = lua-busted lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl systemd lua-socket binutils locales procps \
+TEST_DEPS = lua-busted lua-cjson lua-check lua5.1 lua-cqueues lua-luv nginx-light openssl systemd lua-socket binutils locales procps \
             clang clang-format llvm cppcheck valgrind protobuf-c-compiler luarocks chromium git zsh fish pandoc \
             libmosquitto-dev mosquitto libhiredis-dev redis-server \
             lua5.3 liblua5.3-dev liblua5.1-0-dev luajit2 libluajit2-5.1-dev \

@@ -24,7 +24,7 @@ end
 -- What the counts depend on besides the code.
 local function versions()
   local list = { "compiler " .. string.match(output_of((os.getenv "CC" or "cc") .. " --version"), "^[^\n]*") }
-  local names = "'lua5.4' 'liblua5.4-0' 'lua-cjson' 'libcurl4*' 'libssl3*' 'libprotobuf-c1' 'libc6' 'nginx' 'valgrind'"
+  local names = "'lua5.4' 'liblua5.4-0' 'libcurl4*' 'libssl3*' 'libprotobuf-c1' 'libc6' 'nginx' 'valgrind'"
   local packages = output_of("dpkg-query -W -f '${Package} ${Version}\\n' " .. names .. " | sort")
   for line in string.gmatch(packages, "[^\n]+ %S+") do list[#list + 1] = line end
   list[#list + 1] = "machine " .. output_of "uname -m"

@@ -385,6 +385,9 @@ describe("results", function()
 
   it("an empty list is an empty list in JSON too", function()
     assert.equal("[]\n", run("vehicles --json", '{"response":[]}').out)
+    local record = '{"id":"7","tokens":[],"vin":"5YJ3E1EA7KF000001","options":{},"inner":{"list":[[],{}]}}'
+    assert.equal('[{"id":"7","inner":{"list":[[],{}]},"options":{},"tokens":[],"vin":"5YJ3E1EA7KF000001"}]\n',
+      run("vehicles --json", '{"response":[' .. record .. "]}").out)
     assert.equal("none\n", run("vehicles", '{"response":[]}').out)
   end)
 

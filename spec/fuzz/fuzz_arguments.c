@@ -2,7 +2,6 @@
  * target without spaces and a body that is JSON, in both orders of checking and writing; what does not has a
  * sentence.
  */
-#include "base/json_scan.h"
 #include "call/arguments.h"
 
 #include <stdlib.h>
@@ -33,7 +32,7 @@ static bool write_request(const struct arguments *a, struct buf *body) {
   bool ok = arguments_ok(a);
   require(!ok || is_target(buf_bytes(&target)));
   require(!ok || has_body == (body->size > 0));
-  require(!ok || !body->size || json_read(a->arena, buf_bytes(body)));
+  require(!ok || !body->size || json_read(a->arena, buf_bytes(body), NULL));
   buf_free(&target);
   return ok;
 }
@@ -81,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!crypto) crypto = crypto_new(&e);
   if (size < 2) return 0;
   arena_start(&arena, 1 << 22);
-  const struct node *given = json_read(&arena, (struct bytes){data + 2, size - 2});
+  const struct node *given = json_read(&arena, (struct bytes){data + 2, size - 2}, NULL);
   struct arguments a = {.row = row_by(data[0] | (unsigned)data[1] << 8),
                         .path = node_member(given, "path"),
                         .params = node_member(given, "params"),

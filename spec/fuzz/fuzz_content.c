@@ -41,11 +41,13 @@ static void check_report(const struct node *report) {
 }
 
 static void ask(const struct tariff *t, struct arena *a) {
-  const struct node *from = json_read(a, bytes_of("{\"year\":2026,\"month\":2,\"day\":27}")),
-                    *to = json_read(a, bytes_of("{\"year\":2026,\"month\":3,\"day\":9,\"hour\":5}")),
+  const struct node *from = json_read(a, bytes_of("{\"year\":2026,\"month\":2,\"day\":27}"), NULL),
+                    *to = json_read(a, bytes_of("{\"year\":2026,\"month\":3,\"day\":9,\"hour\":5}"), NULL),
                     *options =
-                        json_read(a, bytes_of("{\"hours\":3,\"from\":{\"year\":2026,\"month\":2,\"day\":27},"
-                                              "\"to\":{\"year\":2026,\"month\":3,\"day\":9}}"));
+                        json_read(a,
+                                  bytes_of("{\"hours\":3,\"from\":{\"year\":2026,\"month\":2,\"day\":27},"
+                                           "\"to\":{\"year\":2026,\"month\":3,\"day\":9}}"),
+                                  NULL);
   struct err e;
   err_clear(&e);
   require(from && to && options);
@@ -59,7 +61,7 @@ static void read_again(const struct tariff *t, struct arena *a) {
   struct buf text = BUF_INIT;
   struct tariff *again = tariff_new();
   tariff_encode(t, &text);
-  const struct node *content = json_read(a, buf_bytes(&text));
+  const struct node *content = json_read(a, buf_bytes(&text), NULL);
   require(again && content);
   const struct node *report = tariff_from_content(again, content, ALLOW_CURRENCY, a);
   require(report && node_member(report, "valid")->boolean && tariff_equal(t, again));
@@ -84,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!size) return 0;
   arena_start(&a, 1 << 28);
   struct tariff *t = tariff_new();
-  const struct node *value = json_read(&a, (struct bytes){data + 1, size - 1});
+  const struct node *value = json_read(&a, (struct bytes){data + 1, size - 1}, NULL);
   if (node_is_table(value)) {
     const struct node *report = read(t, data[0], value, &a, &e);
     require(report ? !e.message[0] : e.message[0]);

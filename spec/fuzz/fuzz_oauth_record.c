@@ -1,6 +1,6 @@
 /* Any bytes as a stored record, as the claims of a token, and as a JSON object: what is read can be written,
  * and is then read as the same. */
-#include "oauth/json_object.h"
+#include "base/json_object.h"
 #include "oauth/record.h"
 #include "oauth/reply.h"
 

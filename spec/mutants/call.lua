@@ -2,14 +2,14 @@ local call, values, replies = "spec/call/sequence_spec.lua", "spec/call/values_s
 local pages, lists = "spec/call/pages_spec.lua", "spec/call/lists_spec.lua"
 
 return {
-  { "src/bind/call/value.c", "if (!both) {", "if (false) {", { values, replies } },
-  { "src/bind/call/value.c", "if (!null && !is_element(c, kinds, value, known)) return false;", "", { values, replies } },
-  { "src/bind/call/result.c", "if (request_is_write(request) && says_no(L))",
+  { "src/call/value.c", "if (!both) {", "if (false) {", { values, replies } },
+  { "src/call/value.c", "      return false;\n    node_append", "      continue;\n    node_append", { values, replies } },
+  { "src/call/result.c", "if (row_is_write(row) && says_no(value))",
     "if (false)", { values, replies } },
   { "src/call/failure.c", "known->kind == KIND_none && !strict",
     "known->kind == KIND_none", { call, values, "spec/resources/methods_spec.lua" } },
-  { "src/bind/call/result.c", "if (!changed && !judge_reason(", "if (false && !judge_reason(", { call } },
-  { "src/bind/call/result.c", ": r->status <= LAST_KNOWN_SUCCESS ? OUTCOME_REFUSED",
+  { "src/call/result.c", "if (!done->boolean && !judge(", "if (false && !judge(", { call } },
+  { "src/call/result.c", ": status <= LAST_KNOWN_SUCCESS ? OUTCOME_REFUSED",
     ": true ? OUTCOME_REFUSED", { call, values, replies } },
   { "lua/fleet/call/pages.lua", "parts[i] = tostring(record[name])", "parts[1] = tostring(record[name])", { lists, pages } },
   { "lua/fleet/call/pages.lua", "if not seen[key] then", "if true then", { pages } },
@@ -24,7 +24,7 @@ return {
   { "lua/fleet/call/init.lua", "if call.expires and now >= call.expires then", "if false then",
     { call, "spec/signing/command_spec.lua" } },
   { "lua/fleet/call/init.lua", "call.outcome_unknown = call.outcome_unknown or err.outcome == \"unknown\"", "", { call } },
-  { "src/base/json_scan.c", "if (!is_name && is_long_integer(at, stop))", "if (is_long_integer(at, stop))", { "spec/call/json_spec.lua" } },
-  { "src/base/json_scan.c", "|| *at == '0') return false;", ") return false;", { "spec/call/json_spec.lua" } },
+  { "src/bind/lua/value.c", "if (is_long(value->text))", "if (false)", { "spec/call/json_spec.lua" } },
+  { "src/bind/lua/value.c", "if (!list->first) mark_list(L);", "", { "spec/call/json_spec.lua" } },
   { "src/bind/call/reply.c", "if ((double)body.size > most)", "if (false)", { call } },
 }

@@ -35,7 +35,7 @@ return {
   { "lua/fleet/signing/transport.lua", "if value and id then value.id = tonumber(id) end", "", { commands } },
   { "lua/fleet/signing/transport.lua", "local asked = rule.recall or call.row.flags.needs_protocol and rule.transport == \"signed\"",
     "local asked = rule.recall", { commands } },
-  { "src/bind/call/result.c", "wants_signature(request, &x, &e) ? TRAIT_SIGN", "false ? TRAIT_SIGN", { commands } },
+  { "src/call/result.c", "wants_signature(asked, e) ? TRAIT_SIGN", "false ? TRAIT_SIGN", { commands } },
   { "lua/fleet/call/init.lua", "if not err and call.id and is_of_another(call, value) then", "if false then", { commands } },
   { "src/signing/session.c", "if (!fresh)\n", "if (false)\n", { session, api } },
   { "src/signing/receiver.c", "m->epoch.data && !bytes_equal(m->epoch, epoch)", "false", { receiver } },

@@ -30,7 +30,7 @@ return {
   { "src/tariff/build.c", "bool holes = node_is_table(value) && hole_in(value);", "bool holes = false;", { build } },
   { "src/tariff/content.c", "int order = compare_names(a->path, b->path);", "int order = 0;", { check } },
   { "src/base/value.c", "*at = (*at)->next;\n    else", "at = &(*at)->next;\n    else", { value } },
-  { "src/base/value.c", "return part->type == NODE_NIL ? NULL : part;", "return part;", { check } },
+  { "src/base/value.c", "return node_is(part, NODE_NIL) ? NULL : part;", "return part;", { check } },
   { "src/base/value_json.c", "if (!digits || (zero && digits > 1)) return false;", "if (!digits) return false;", { value } },
   { "src/base/value_json.c", "negative ? -digit : digit", "digit", { value } },
   { "src/bind/lua/value.c", "value->first->index == 1 &&", "", { value } },

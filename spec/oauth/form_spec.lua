@@ -75,9 +75,9 @@ describe("a member of a JSON object", function()
   end
 
   local whole = { "{}", ' {"a":[]} ', '{"a":{"b":[1,-2.5e3,"x",true,false,null,[],{}]}}',
-    "{\"a\":" .. ("["):rep(30) .. ("]"):rep(30) .. "}" }
+    '{"a":"\n\1"}', "{\"a\":" .. ("["):rep(30) .. ("]"):rep(30) .. "}" }
   local broken = { "", " ", "[]", "1", "null", "{", "}", '{"a"}', '{"a":}', '{"a":1,}', '{"a":1', '{"a":1}x', '{"a":1}{}', '{a:1}',
-    "{'a':1}", '{"a":"b', '{"a":"\n"}', '{"a":[1}', '{"a":1 2}', "{\"a\":" .. ("["):rep(40) .. ("]"):rep(40) .. "}", "\0{}" }
+    "{'a':1}", '{"a":"b', '{"a":"\0"}', '{"a":[1}', '{"a":1 2}', "{\"a\":" .. ("["):rep(40) .. ("]"):rep(40) .. "}", "\0{}" }
   for _, text in ipairs(whole) do
     it("stands in what is whole: " .. text:sub(1, 40), function() assert.is_true(oauth.whole(text)) end)
   end

@@ -78,7 +78,7 @@ describe("JSON text as a tree", function()
   it("is written as it was read", function()
     for _, text in ipairs { "null", "true", "false", "0", "-1", "0.5", "1e3", '""', '"x"', "[]", "{}", "[[],{}]",
       '{"a":[1,2,null],"b":{"c":[]}}', "12345678901234567890", "-9223372036854775808", "9223372036854775807",
-      "0.1000000000000000055511151231257827", "1e999", "-0", nested(64), '"\\u0000"' } do
+      "0.1000000000000000055511151231257827", "-0", nested(64), '"\\u0000"' } do
       assert.equal(text, probe.rewrite(text))
     end
     assert.equal('{"a":1,"b":[]}', probe.rewrite ' { "b" : [ ] ,\n\t"a" :1 }\r')
@@ -101,17 +101,28 @@ describe("JSON text as a tree", function()
 
   it("is refused where it is none", function()
     for _, text in ipairs { "", " ", "{", "[1", "[1,]", "[,1]", '{"a"}', '{"a":}', '{"a":1,}', "{a:1}", "[1] 2", "[1]]", '"', '"\\',
-      '"\n"', nested(65), '{"a":1 "b":2}', "'x'", "\0", "[1\0]" } do
+      '"\0"', nested(65), '{"a":1 "b":2}', "'x'", "\0", "[1\0]", '"\\q"', "1e999" } do
       assert.is_nil(probe.describe_json(text), text)
     end
   end)
 
-  it("holds words that are no value, which are never written", function()
+  it("is refused where a word is no value", function()
     for _, word in ipairs { "nan", "tru", "nulls", "01", "1.", ".5", "1e", "+1", "--1", "1e+" } do
-      assert.equal("list{1=other " .. word .. "}", probe.describe_json("[" .. word .. "]"))
-      assert.same({ word, "a" }, { select(2, probe.rewrite('{"a":[' .. word .. "]}")) })
+      assert.is_nil(probe.describe_json("[" .. word .. "]"), word)
     end
-    assert.equal("list{1=other \\q}", probe.describe_json '["\\q"]')
+  end)
+
+  it("may hold control characters in its strings, and is written with escapes", function()
+    assert.equal('{"\\t":"\\n\\u0001"}', probe.rewrite '{"\t":"\n\1"}')
+  end)
+
+  it("says where it ends to be JSON, and what was expected there", function()
+    for text, wanted in pairs { ["[1,"] = { "a value", 3 }, ['{"a" 1}'] = { "':'", 5 }, ["[1 2]"] = { "',' or ']'", 3 },
+      ['{"a":1;'] = { "',' or '}'", 6 }, ["{a:1}"] = { "a string", 1 }, ["1 2"] = { "the end", 2 }, ["[01]"] = { "a value", 1 },
+      ['["\\q"]'] = { "an escape that JSON has", 1 }, [nested(65)] = { "fewer levels", 64 } } do
+      assert.same(wanted, { core.json_fault(text) }, text)
+    end
+    assert.equal(0, select("#", core.json_fault "[1]"))
   end)
 end)
 

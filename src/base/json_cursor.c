@@ -51,15 +51,19 @@ bool json_take(struct json_cursor *c, int byte) {
 bool json_skip_string(struct json_cursor *c) {
   if (!json_take(c, '"')) return false;
   for (; (c->at += json_plain_run(c->at, c->end)) < c->end && *c->at != '"'; c->at++) {
-    if (*c->at < 0x20) return false;
-    if (c->at + 1 < c->end) c->at++; /* behind a backslash */
+    if (!*c->at) return false;
+    if (*c->at == '\\' && c->at + 1 < c->end) c->at++;
   }
   return c->at < c->end && *c->at++ == '"';
 }
 
+static bool is_plain(unsigned char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '+' || c == 'E';
+}
+
 bool json_skip_plain(struct json_cursor *c) {
   const unsigned char *start = c->at;
-  while (c->at < c->end && *c->at && strchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", *c->at)) c->at++;
+  while (c->at < c->end && is_plain(*c->at)) c->at++;
   return c->at > start;
 }
 

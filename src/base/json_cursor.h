@@ -17,6 +17,7 @@ struct json_cursor json_cursor_of(struct bytes text);
 int json_peek(const struct json_cursor *c); /* -1 at the end */
 void json_skip_space(struct json_cursor *c);
 bool json_take(struct json_cursor *c, int byte); /* skips blanks; whether the byte was there */
+/* Lets control characters through, but no zero byte: services forget to escape them. */
 bool json_skip_string(struct json_cursor *c);
 bool json_skip_plain(struct json_cursor *c); /* a number or one of the three words */
 

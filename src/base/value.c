@@ -104,7 +104,6 @@ struct node *node_copy(struct arena *a, const struct node *value) {
   *copy = *value;
   copy->name = copy_text(a, value->name);
   copy->text = copy_text(a, value->text);
-  copy->next = NULL;
   if (!node_is_table(value)) return copy;
   copy->first = copy->last = NULL;
   for (const struct node *part = value->first; part; part = part->next) node_add(copy, node_copy(a, part));
@@ -113,6 +112,7 @@ struct node *node_copy(struct arena *a, const struct node *value) {
 
 void node_add(struct node *object, struct node *value) {
   if (!object || !value) return;
+  value->next = NULL;
   if (object->last)
     object->last->next = value;
   else
@@ -132,6 +132,25 @@ void node_set(struct node *object, const char *name, struct node *value) {
   value->key = KEY_NAME;
   value->name = bytes_of(name);
   node_add(object, value);
+}
+
+static bool is_called(const struct node *part, struct bytes name) {
+  return part->key == KEY_NAME && part->name.size == name.size &&
+         (!name.size || memcmp(part->name.data, name.data, name.size) == 0);
+}
+
+void node_put(struct node *object, const char *name, struct node *value) {
+  struct node **at = &object->first;
+  while (*at && !is_called(*at, bytes_of(name))) at = &(*at)->next;
+  if (!*at || !value) {
+    node_set(object, name, value);
+    return;
+  }
+  value->key = KEY_NAME;
+  value->name = bytes_of(name);
+  value->next = (*at)->next;
+  if (object->last == *at) object->last = value;
+  *at = value;
 }
 
 /* ---- order ---- */
@@ -194,13 +213,19 @@ bool node_is_table(const struct node *value) {
   return node_is(value, NODE_LIST) || node_is(value, NODE_OBJECT);
 }
 
+static struct node *find(const struct node *object, struct bytes name) {
+  struct node *part = node_is(object, NODE_OBJECT) ? object->first : NULL;
+  while (part && !is_called(part, name)) part = part->next;
+  return part;
+}
+
+struct node *node_find(const struct node *object, const char *name) {
+  return find(object, bytes_of(name));
+}
+
 const struct node *node_named(const struct node *object, struct bytes name) {
-  if (!node_is(object, NODE_OBJECT)) return NULL;
-  for (const struct node *part = object->first; part; part = part->next)
-    if (part->key == KEY_NAME && part->name.size == name.size &&
-        (!name.size || memcmp(part->name.data, name.data, name.size) == 0))
-      return part->type == NODE_NIL ? NULL : part;
-  return NULL;
+  const struct node *part = find(object, name);
+  return node_is(part, NODE_NIL) ? NULL : part;
 }
 
 const struct node *node_member(const struct node *object, const char *name) {

@@ -19,7 +19,7 @@ enum node_type {
   NODE_TEXT,
   NODE_LIST,
   NODE_OBJECT,
-  NODE_OTHER /* what JSON cannot say; text names it, as "function", or is the word in the JSON text */
+  NODE_OTHER /* what JSON cannot say; text names it, as "function" */
 };
 
 /* The key of a node in its object or list. A Lua table with other keys than names or 1 to n is an object. */
@@ -59,9 +59,12 @@ struct node *node_copy(struct arena *a, const struct node *value);
 void node_append(struct node *list, struct node *value);                  /* in the next place */
 void node_set(struct node *object, const char *name, struct node *value); /* behind the other members */
 void node_add(struct node *object, struct node *value);                   /* its key is set already */
+/* In place of the member of this name, else behind the others. */
+void node_put(struct node *object, const char *name, struct node *value);
 /* Puts members in order, those of one key reduced to the last. Places come before names. */
 void node_sort(struct node *object);
 
+struct node *node_find(const struct node *object, const char *name);         /* NULL: absent */
 const struct node *node_member(const struct node *object, const char *name); /* NULL: absent, or null */
 const struct node *node_named(const struct node *object, struct bytes name); /* the same */
 /* The elements 1 to n of a list, or of a table that has others beside them; NULL: there are no more. */
@@ -73,9 +76,13 @@ const char *node_type_name(const struct node *value);           /* as Lua names 
 bool node_as_number(const struct node *value, double *number);  /* of an integer, too */
 bool node_as_whole(const struct node *value, int64_t *integer); /* of 5.0, too */
 
-/* JSON text. NULL: no JSON, more than JSON_DEPTH levels, or out of memory. Broken escapes and unknown words
- * are NODE_OTHER; an integer beyond 64 bits is a NODE_NUMBER with its digits. */
-struct node *json_read(struct arena *a, struct bytes text);
+/* JSON text. NULL: it is none, has more than JSON_DEPTH levels or a number that no double can hold, or out of
+ * memory (a->failed). An integer beyond 64 bits is a NODE_NUMBER. fault may be NULL. */
+struct json_fault {
+  size_t at; /* where reading ended */
+  const char *expected;
+};
+struct node *json_read(struct arena *a, struct bytes text, struct json_fault *fault);
 struct json_refusal {
   struct bytes what; /* "a number that is not finite" */
   struct bytes name; /* of the member that holds it; "value" for the whole */

@@ -4,6 +4,7 @@
 #include "base/value.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,13 @@
 struct reader {
   struct json_cursor c;
   struct arena *a;
+  const char *expected; /* at c.at, where reading ended */
 };
+
+static void *fail(struct reader *r, const char *expected) {
+  r->expected = expected;
+  return NULL;
+}
 
 static struct node *read_value(struct reader *r, int depth);
 
@@ -20,9 +27,12 @@ static struct bytes since(const struct reader *r, const unsigned char *start) {
   return (struct bytes){start, (size_t)(r->c.at - start)};
 }
 
-/* What a string says: a view of the text where it has no escapes. False: it has a broken one, out is as it is
- * written. */
-static bool read_text(struct reader *r, struct bytes quoted, struct bytes *out) {
+/* What the next string says: a view of the text where it has no escapes. */
+static bool read_text(struct reader *r, struct bytes *out) {
+  json_skip_space(&r->c);
+  const unsigned char *start = r->c.at;
+  if (!json_skip_string(&r->c)) return fail(r, "a string");
+  struct bytes quoted = since(r, start);
   *out = (struct bytes){quoted.data + 1, quoted.size - 2};
   if (!memchr(out->data, '\\', out->size)) return true;
   struct buf text = BUF_INIT;
@@ -31,16 +41,13 @@ static bool read_text(struct reader *r, struct bytes quoted, struct bytes *out) 
   if (own) *out = (struct bytes){memcpy(own, buf_text(&text), text.size), text.size};
   r->a->failed |= text.failed;
   buf_free(&text);
-  return own != NULL;
+  if (!good) r->c.at = start;
+  return own || fail(r, "an escape that JSON has");
 }
 
 static struct node *read_string(struct reader *r) {
-  json_skip_space(&r->c);
-  const unsigned char *start = r->c.at;
-  if (!json_skip_string(&r->c)) return NULL;
   struct node *value = node_new(r->a, NODE_TEXT);
-  if (value && !read_text(r, since(r, start), &value->text)) value->type = NODE_OTHER;
-  return value;
+  return value && read_text(r, &value->text) ? value : NULL;
 }
 
 static struct node *read_list(struct reader *r, int depth) {
@@ -52,7 +59,7 @@ static struct node *read_list(struct reader *r, int depth) {
     if (!value) return NULL;
     node_append(list, value);
   } while (json_take(&r->c, ','));
-  return json_take(&r->c, ']') ? list : NULL;
+  return json_take(&r->c, ']') ? list : fail(r, "',' or ']'");
 }
 
 static struct node *read_object(struct reader *r, int depth) {
@@ -61,18 +68,16 @@ static struct node *read_object(struct reader *r, int depth) {
   if (!object || json_take(&r->c, '}')) return object;
   do {
     struct bytes name;
-    json_skip_space(&r->c);
-    const unsigned char *start = r->c.at;
-    if (!json_skip_string(&r->c)) return NULL;
-    read_text(r, since(r, start), &name);
-    struct node *value = json_take(&r->c, ':') ? read_value(r, depth) : NULL;
+    if (!read_text(r, &name)) return NULL;
+    if (!json_take(&r->c, ':')) return fail(r, "':'");
+    struct node *value = read_value(r, depth);
     if (!value) return NULL;
     value->key = KEY_NAME;
     value->name = name;
     node_add(object, value);
   } while (json_take(&r->c, ','));
   node_sort(object);
-  return json_take(&r->c, '}') ? object : NULL;
+  return json_take(&r->c, '}') ? object : fail(r, "',' or '}'");
 }
 
 static size_t count_digits(const unsigned char **at, const unsigned char *end) {
@@ -126,25 +131,32 @@ static double double_of(struct arena *a, struct bytes digits) {
   return strtod(text, NULL);
 }
 
+static struct node *read_number(struct reader *r, struct bytes word) {
+  bool whole;
+  struct node *value = node_new(r->a, NODE_NUMBER);
+  if (!value || !is_number(word, &whole)) return NULL;
+  value->text = word;
+  if (whole && fits_integer(word, &value->integer))
+    value->type = NODE_INTEGER;
+  else
+    value->number = double_of(r->a, word);
+  return value->type == NODE_INTEGER || isfinite(value->number) ? value : NULL;
+}
+
 static struct node *read_word(struct reader *r) {
   const unsigned char *start = r->c.at;
-  bool whole;
-  if (!json_skip_plain(&r->c)) return NULL;
+  json_skip_plain(&r->c);
   struct bytes word = since(r, start);
-  struct node *value = node_new(r->a, NODE_OTHER);
-  if (!value) return NULL;
-  if (bytes_equal(word, bytes_of("null"))) {
-    value->type = NODE_NIL;
-  } else if (bytes_equal(word, bytes_of("true")) || bytes_equal(word, bytes_of("false"))) {
-    value->type = NODE_BOOLEAN;
-    value->boolean = *word.data == 't';
-  } else {
-    value->text = word;
-    if (!is_number(word, &whole)) return value;
-    value->type = whole && fits_integer(word, &value->integer) ? NODE_INTEGER : NODE_NUMBER;
-    if (value->type == NODE_NUMBER) value->number = double_of(r->a, word);
-  }
-  return value;
+  struct node *value;
+  if (bytes_equal(word, bytes_of("null")))
+    value = node_new(r->a, NODE_NIL);
+  else if (bytes_equal(word, bytes_of("true")) || bytes_equal(word, bytes_of("false")))
+    value = node_boolean(r->a, *word.data == 't');
+  else
+    value = read_number(r, word);
+  if (value) return value;
+  r->c.at = start;
+  return fail(r, "a value");
 }
 
 static struct node *read_value(struct reader *r, int depth) {
@@ -152,15 +164,19 @@ static struct node *read_value(struct reader *r, int depth) {
   int first = json_peek(&r->c);
   if (first == '"') return read_string(r);
   if (first != '{' && first != '[') return read_word(r);
-  if (depth == JSON_DEPTH) return NULL;
+  if (depth == JSON_DEPTH) return fail(r, "fewer levels");
   return first == '{' ? read_object(r, depth + 1) : read_list(r, depth + 1);
 }
 
-struct node *json_read(struct arena *a, struct bytes text) {
-  struct reader r = {json_cursor_of(text), a};
+struct node *json_read(struct arena *a, struct bytes text, struct json_fault *fault) {
+  struct reader r = {json_cursor_of(text), a, "the end"};
   struct node *value = read_value(&r, 0);
   json_skip_space(&r.c);
-  return r.c.at == r.c.end && !a->failed ? value : NULL;
+  if (value && r.c.at == r.c.end && !a->failed) return value;
+  if (fault)
+    *fault =
+        (struct json_fault){text.size - (size_t)(r.c.end - r.c.at), a->failed ? "less text" : r.expected};
+  return NULL;
 }
 
 /* ---- writing ---- */

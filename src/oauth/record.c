@@ -1,6 +1,6 @@
 #include "oauth/record.h"
 
-#include "oauth/json_object.h"
+#include "base/json_object.h"
 
 #include <math.h>
 

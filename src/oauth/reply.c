@@ -5,7 +5,7 @@
 #include "http/outcome.h"
 #include "http/retry_after.h"
 #include "oauth/grant.h"
-#include "oauth/json_object.h"
+#include "base/json_object.h"
 
 #include <string.h>
 

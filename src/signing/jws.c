@@ -81,7 +81,7 @@ void jws_free(struct jws *t) {
 bool jws_has_algorithm(const struct jws *t, struct err *e) {
   struct arena a;
   arena_start(&a, JWS_LIMIT);
-  const struct node *header = json_read(&a, buf_bytes(&t->header));
+  const struct node *header = json_read(&a, buf_bytes(&t->header), NULL);
   const struct node *named = node_is(header, NODE_OBJECT) ? node_member(header, "alg") : NULL;
   bool right = node_is(named, NODE_TEXT) && bytes_equal(named->text, bytes_of(vendor_rows->jws_algorithm));
   if (!header)

@@ -39,7 +39,7 @@ static struct node *charges_value(const struct writer *w) {
 
 static struct node *daily_demand(const struct writer *w) {
   struct bytes text = w->t->text_of[w->side][TARIFF_DAILY_DEMAND];
-  return text.size ? json_read(w->a, text) : node_new(w->a, NODE_OBJECT);
+  return text.size ? json_read(w->a, text, NULL) : node_new(w->a, NODE_OBJECT);
 }
 
 /* ---- rates ---- */

@@ -31,13 +31,11 @@ local function mode_fault(path, mode, options)
   end
 end
 
--- "path:line: this is not JSON: …"
+-- "path:line: this is not JSON: expected …"
 local function json_fault(path, text)
-  local fault = core.json_fault(text) or "it is not JSON"
-  local at = tonumber(string.match(fault, " at character (%d+)")) or 1
-  local _, lines_before = string.gsub(string.sub(text, 1, at - 1), "\n", "")
-  fault = string.gsub(string.gsub(fault, " at character .*$", ""), "^%u", string.lower)
-  return string.format("%s:%d: this is not JSON: %s", path, lines_before + 1, fault)
+  local expected, good = core.json_fault(text)
+  local _, lines_before = string.gsub(string.sub(text, 1, good), "\n", "")
+  return string.format("%s:%d: this is not JSON: expected %s", path, lines_before + 1, expected)
 end
 
 local function missing(path, err)

@@ -4,7 +4,7 @@
 #include "bind/lua/versions.h"
 #include "oauth/authorize.h"
 #include "oauth/form.h"
-#include "oauth/json_object.h"
+#include "base/json_object.h"
 #include "oauth/reply.h"
 #include "oauth/token.h"
 

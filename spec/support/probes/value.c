@@ -8,7 +8,7 @@ static const char *const type_names[] = {"nil",  "boolean", "integer", "number",
                                          "text", "list",    "object",  "other"};
 
 static struct node *check_json(lua_State *L, int index, struct arena *a) {
-  return json_read(a, check_bytes(L, index));
+  return json_read(a, check_bytes(L, index), NULL);
 }
 
 static void add_key(struct buf *out, const struct node *part) {

@@ -1,14 +1,20 @@
 #include "bind/lua/value.h"
 
 #include "base/json_cursor.h"
+#include "base/text.h"
 #include "bind/lua/bind.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ARENA_LIMIT = 1 << 27 };
 
+/* Not inside the box: its 2 KB would be left to the collector. */
 static void release_arena(void *object) {
-  arena_end(object);
+  struct arena **arena = object;
+  if (*arena) arena_end(*arena);
+  free(*arena);
 }
 
 static const struct box_type arena_type = {"fleet.arena", release_arena, NULL, NULL};
@@ -19,10 +25,12 @@ struct arena *push_arena(lua_State *L) {
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  struct arena *a = box_new(L, &arena_type, sizeof *a, 0);
-  arena_start(a, ARENA_LIMIT);
+  struct arena **arena = box_new(L, &arena_type, sizeof *arena, 0);
+  *arena = malloc(sizeof **arena);
+  if (!*arena) luaL_error(L, "out of memory");
+  arena_start(*arena, ARENA_LIMIT);
   box_open(L, -1);
-  return a;
+  return *arena;
 }
 
 /* ---- from Lua ---- */
@@ -121,28 +129,96 @@ struct node *value_at(lua_State *L, int index, struct arena *a) {
 
 /* ---- to Lua ---- */
 
+struct pusher {
+  bool reply;
+  const char *ids;
+};
+
+static void push_node(lua_State *L, const struct node *value, const struct pusher *p);
+
 static void push_bytes(lua_State *L, struct bytes text) {
   lua_pushlstring(L, text.size ? (const char *)text.data : "", text.size);
 }
 
-static void push_parts(lua_State *L, const struct node *value) {
-  luaL_checkstack(L, 8, "value");
-  lua_newtable(L);
-  for (const struct node *part = value->first; part; part = part->next) {
-    if (part->key != KEY_INDEX) push_bytes(L, part->name);
-    push_value(L, part);
-    if (part->key == KEY_INDEX)
-      lua_rawseti(L, -2, part->index);
-    else
-      lua_rawset(L, -3);
+static void mark_list(lua_State *L) {
+  static const char metatable_key;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &metatable_key) == LUA_TNIL) {
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "array");
+    lua_setfield(L, -2, "__jsontype");
+    lua_replace(L, -2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &metatable_key);
+  }
+  lua_setmetatable(L, -2);
+}
+
+/* All digits: an id that is cut would be another's. */
+static void push_id(lua_State *L, const struct node *value) {
+  char text[32];
+  bool whole =
+      value->type == NODE_INTEGER || (fabs(value->number) < 9e18 && value->number == floor(value->number));
+  if (value->type == NODE_NUMBER && whole)
+    lua_pushlstring(L, text, (size_t)snprintf(text, sizeof text, "%.0f", value->number));
+  else
+    push_bytes(L, value->text);
+}
+
+static bool is_id(const struct node *member, const struct pusher *p) {
+  return p->ids && member->text.size && (member->type == NODE_INTEGER || member->type == NODE_NUMBER) &&
+         word_in(p->ids, (const char *)member->name.data, member->name.size);
+}
+
+static void push_list(lua_State *L, const struct node *list, const struct pusher *p) {
+  lua_createtable(L, list->last ? (int)list->last->index : 0, 0);
+  if (!list->first) mark_list(L);
+  for (const struct node *part = list->first; part; part = part->next) {
+    push_node(L, part, p);
+    lua_rawseti(L, -2, part->index);
   }
 }
 
-void push_value(lua_State *L, const struct node *value) {
+static void push_object(lua_State *L, const struct node *object, const struct pusher *p) {
+  int count = 0;
+  for (const struct node *part = object->first; part; part = part->next)
+    count += part->type != NODE_NIL || !p->reply;
+  lua_createtable(L, 0, count);
+  for (const struct node *part = object->first; part; part = part->next) {
+    if (part->type == NODE_NIL && p->reply) continue;
+    if (part->key == KEY_INDEX)
+      lua_pushinteger(L, part->index);
+    else
+      push_bytes(L, part->name);
+    if (is_id(part, p))
+      push_id(L, part);
+    else
+      push_node(L, part, p);
+    lua_rawset(L, -3);
+  }
+}
+
+/* An integer of more digits than a double holds. */
+static bool is_long(struct bytes digits) {
+  enum { EXACT_DIGITS = 15 };
+  if (digits.size <= EXACT_DIGITS || digits.size - (*digits.data == '-') <= EXACT_DIGITS) return false;
+  return !memchr(digits.data, '.', digits.size) && !memchr(digits.data, 'e', digits.size) &&
+         !memchr(digits.data, 'E', digits.size);
+}
+
+static void push_numeral(lua_State *L, const struct node *value) {
+  double number = value->type == NODE_NUMBER ? value->number : 0;
+  if (is_long(value->text))
+    push_bytes(L, value->text);
+  else if (value->type == NODE_INTEGER)
+    lua_pushinteger(L, value->integer);
+  else if (value->text.size && fabs(number) < 1e15 && number == floor(number))
+    lua_pushinteger(L, (lua_Integer)number);
+  else
+    lua_pushnumber(L, number);
+}
+
+static void push_node(lua_State *L, const struct node *value, const struct pusher *p) {
   if (!value) luaL_error(L, "out of memory");
-  bool is_digits =
-      value->type == NODE_NUMBER && value->text.size && !memchr(value->text.data, '.', value->text.size) &&
-      !memchr(value->text.data, 'e', value->text.size) && !memchr(value->text.data, 'E', value->text.size);
   switch (value->type) {
   case NODE_NIL:
     lua_pushlightuserdata(L, NULL);
@@ -151,21 +227,28 @@ void push_value(lua_State *L, const struct node *value) {
     lua_pushboolean(L, value->boolean);
     break;
   case NODE_INTEGER:
-    lua_pushinteger(L, value->integer);
-    break;
   case NODE_NUMBER:
-    if (is_digits)
-      push_bytes(L, value->text);
-    else
-      lua_pushnumber(L, value->number);
+    push_numeral(L, value);
     break;
   case NODE_TEXT:
   case NODE_OTHER:
     push_bytes(L, value->text);
     break;
   case NODE_LIST:
+    luaL_checkstack(L, 8, "value");
+    push_list(L, value, p);
+    break;
   case NODE_OBJECT:
-    push_parts(L, value);
+    luaL_checkstack(L, 8, "value");
+    push_object(L, value, p);
     break;
   }
+}
+
+void push_value(lua_State *L, const struct node *value) {
+  push_node(L, value, &(struct pusher){false, NULL});
+}
+
+void push_reply_value(lua_State *L, const struct node *value, const char *ids) {
+  push_node(L, value, &(struct pusher){true, ids});
 }

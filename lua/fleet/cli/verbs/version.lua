@@ -11,7 +11,6 @@ end
 local function whole()
   local report = brief()
   report.interpreter = jit and jit.version or nil -- luacheck: ignore
-  report.libraries["lua-cjson"] = require("cjson")._VERSION
   report.build, report.parts = core.build(), {}
   for name, found in pairs(optional_module.all()) do report.parts[name] = found == true and "built" or found end
   report.files = { lua = package.searchpath and package.searchpath("fleet", package.path),

@@ -4,8 +4,8 @@
  * read, the token is lost. A reader of single members works even if another member is damaged (a number
  * beyond doubles, a broken character) or Lua has no memory. It also makes no Lua strings of tokens.
  */
-#ifndef FLEET_OAUTH_JSON_OBJECT_H
-#define FLEET_OAUTH_JSON_OBJECT_H
+#ifndef FLEET_BASE_JSON_OBJECT_H
+#define FLEET_BASE_JSON_OBJECT_H
 
 #include "base/buf.h"
 

@@ -1,4 +1,4 @@
-#include "oauth/json_object.h"
+#include "base/json_object.h"
 
 #include "base/json_cursor.h"
 
