@@ -1,4 +1,4 @@
--- The event loop, tasks, promises, semaphores and queues, as the other rooms see them.
+-- The event loop, tasks, promises, semaphores and queues: the interface for other rooms.
 
 local ages = require "fleet.util.ages"
 local calls = require "fleet.async.calls"
@@ -22,7 +22,7 @@ local M = {
 
 local known_clock, known_ages
 
--- A host may give the loop another clock.
+-- A host may replace the loop's clock.
 local function ages_of_loop()
   local clock = scheduler.loop.clock
   if known_clock ~= clock then known_clock, known_ages = clock, ages.new(clock) end
@@ -30,18 +30,19 @@ local function ages_of_loop()
 end
 ages_of_loop()
 
---- Seconds since a time that was noted by the wall clock (select(2, loop.clock())), counted by the monotonic clock where the
---- process has lived since: see util/ages.lua. For ages of records that are also stored.
+--- Seconds since a time noted by the wall clock (select(2, loop.clock())), counted by the monotonic clock for the lifetime of the process:
+--- see util/ages.lua. For ages of records that are also stored.
 function M.age(noted)
   return ages_of_loop():age(noted)
 end
 
---- UTC seconds that never jump while the process lives. For ages and ends that are compared only with each other.
+--- UTC seconds that never jump during the lifetime of the process. For ages and deadlines that are compared only with each other.
 function M.steady()
   return ages_of_loop():steady()
 end
 
---- Which engine clients of today use: after a fork the child must not touch the parent's connections.
+--- The generation of the engine. New clients use it; after a fork the child gets another one, because it must not touch the parent's
+--- connections.
 function M.generation()
   return scheduler.generation
 end
@@ -51,7 +52,7 @@ function M.usable(generation)
   return generation == scheduler.generation and not scheduler.forked()
 end
 
---- In a forked child, a new engine; what the parent waits for is forgotten.
+--- In a forked child: makes a new engine and forgets what the parent waits for.
 function M.reopen_after_fork()
   if not scheduler.forked() then return end
   task.reopen()

@@ -1,8 +1,8 @@
--- The event loop: it takes replies from the engine in C, wakes promises and resumes tasks. Hosts see it as fleet.loop.
+-- The event loop: it takes replies from the engine in C, wakes promises and resumes tasks. For hosts it is fleet.loop.
 --
 -- A task that waits has a promise, a table that is resolved once. task.lua sets M.resume, which continues a task. Queueing and waking
--- take no memory, so that a failed allocation loses no wake-up. Decisions, sleeps and ages read loop.clock; deadlines of the transport
--- use real time.
+-- allocate nothing, so that a failed allocation loses no wake-up. Decisions, sleeps and ages use loop.clock; deadlines of the transport use
+-- real time.
 
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
@@ -14,12 +14,12 @@ local M = {
 local loop = { speed = 1, clock = core.clock } -- fleet.loop
 M.loop = loop
 
-local engine -- opened when it is first needed: loading opens nothing
-local queue_first, queue_last -- the tasks that can run
-local asleep = false -- promises wait for a time
+local engine -- made at first use: loading opens nothing
+local queue_first, queue_last -- the runnable tasks
+local asleep = false -- whether promises wait for a time
 local ticks = 0 -- nested ticks in progress
-local exported = false -- a host waits on the descriptor
-local watches = {} -- by descriptor, the one that took the number last
+local exported = false -- whether a host waits on the descriptor
+local watches = {} -- by descriptor number: the newest watch
 local replies_per_tick, tasks_per_tick = 8, 16
 
 local function open()
@@ -43,14 +43,14 @@ function M.times()
   return real, loop.clock()
 end
 
--- ---- the queue of tasks that can run ----
+-- ---- the queue of runnable tasks ----
 
--- Wakes a host that waits on the descriptor. Within a tick that happens at its end.
+-- Wakes a host that waits on the descriptor. During a tick this happens at its end.
 local function notify_host()
   if exported and ticks == 0 and engine then engine:timeout(0) end
 end
 
---- Queues a task that can run.
+--- Queues a runnable task.
 function M.enqueue(entry)
   entry.following = nil
   if queue_last then queue_last.following = entry else queue_first = entry end
@@ -60,12 +60,12 @@ end
 
 -- ---- promises ----
 
---- A new promise. All its fields are preallocated: setting them later cannot fail. token: false where it is for a request.
+--- A new promise. All its fields are preallocated: setting them later cannot fail. token = false: it is for a request.
 function M.promise(token)
   return { token = token, transfer = false, done = false, value = nil, task = nil, cancelled = nil, outside = false, following = nil }
 end
 
---- Resolves a promise and queues its task; later calls do nothing. No function is called meanwhile, because a call may need memory.
+--- Resolves a promise and queues its task; later calls do nothing. It calls no function, because a call may allocate.
 function M.wake(promise, value)
   if promise.done then return end
   local task = promise.task
@@ -97,8 +97,8 @@ end
 
 -- ---- requests on the wire ----
 
---- Starts a request with the engine's method (submit or submit_raw). Returns its promise, or nil, err, kind. A caller that must not
---- lose the reply passes a request with promise = false: the promise is put there first, and has a token once the request is sent.
+--- Starts a request with the engine's method (submit or submit_raw). Returns its promise, or nil, err, kind. A caller that must not lose
+--- the reply passes a request with promise = false: the promise is stored there first, and gets a token once the request is sent.
 function M.submit(method, request, ...)
   local opened, promise = open(), M.promise(false)
   if type(request) == "table" and request.promise == false then request.promise = promise end
@@ -106,7 +106,7 @@ function M.submit(method, request, ...)
   return sent and promise, err, kind
 end
 
---- Ends the request of a promise; it comes back as cancelled.
+--- Cancels the request of a promise; its reply is then "cancelled".
 function M.cancel(promise)
   engine:cancel(promise)
   notify_host()
@@ -114,10 +114,9 @@ end
 
 -- ---- one tick ----
 
--- A few replies at a time: what their tasks send next is on its way before the others are looked at, so that many requests
--- neither leave nor come back in one burst. From taking one to queueing its task nothing is called that may need memory: the
--- engine makes the box of a reply before it gives the reply away, and one that is taken is delivered.
--- step: the engine's method (step or tick). Returns whether watched descriptors are ready.
+-- Takes a few replies at a time: the following requests of their tasks are sent before further replies are taken, so that many requests are
+-- spread instead of one burst. Between taking a reply and queueing its task no function is called that may allocate: the engine allocates
+-- the reply object before it gives the reply away. step: the engine's method (step or tick). Returns whether watched descriptors are ready.
 local function deliver_replies(step, seconds)
   local promise, reply, more, ready, task
   promise, reply, more, ready, asleep = step(engine, seconds)
@@ -160,11 +159,11 @@ local function wake_due()
   until not promise
 end
 
--- The task that left the queue and does not run yet: put back when an error comes in between.
+-- The task that was taken from the queue and does not run yet: an error in between puts it back.
 local entered = false
 
--- Runs a few of the tasks that can run now: a task that queues itself again must not starve the descriptors, and a hundred that begin
--- at once must not block the host. In a forked child the rest of the queue belongs to the parent.
+-- Runs a few of the runnable tasks: a task that queues itself again must not starve the descriptors, and a hundred new tasks must not block
+-- the host. In a forked child the rest of the queue belongs to the parent.
 local function run_runnable()
   local stop, generation, outer = queue_last, M.generation, entered
   for _ = 1, tasks_per_tick do
@@ -179,7 +178,7 @@ local function run_runnable()
   end
 end
 
--- After an error. A task that is resumed once more than needed goes on waiting.
+-- After an error, puts the task back. A task that is resumed once too often continues to wait.
 local function put_back()
   if not entered then return end
   M.enqueue(entered)
@@ -193,7 +192,7 @@ local function tick_once(step, seconds)
   if queue_first then run_runnable() end
 end
 
--- Ticks may nest: a coroutine outside of tasks waits inside one. step: the name of the engine's method.
+-- One tick. Ticks may nest: a coroutine outside tasks waits inside one. step: the name of the engine's method.
 local function tick(step, seconds)
   local before = ticks
   local ok, failure = pcall(tick_once, (engine or open())[step], seconds)
@@ -204,13 +203,13 @@ local function tick(step, seconds)
   error(failure, 0)
 end
 
---- The hook that waits: returns when the descriptor is ready or the seconds (nil: no limit) have passed. A host replaces it.
+--- The hook that waits: returns when the descriptor is ready or the seconds (nil: no limit) have passed. A host may replace it.
 function loop.wait(seconds)
   (engine or open()):wait(seconds)
 end
 local own_wait = loop.wait
 
---- Raises in a finaliser: it runs in the middle of what the loop or a call is doing. Lua says so from 5.4.4 on.
+--- Raises inside a finaliser, which runs in the middle of the loop or a call. Lua can detect this since 5.4.4.
 function M.refuse_finaliser()
   if not compat.in_finaliser() then return end
   errors.usage("called from a finaliser (__gc), which must not wait: leave the work to a task")
@@ -225,7 +224,7 @@ function M.wait_and_tick()
   tick("step")
 end
 
---- For a coroutine outside of tasks: runs the loop until the promise is resolved.
+--- For a coroutine outside tasks: runs the loop until the promise is resolved.
 function M.wait_outside(promise)
   if promise.done then return promise.value end
   M.refuse_finaliser()
@@ -239,11 +238,10 @@ function M.wait_outside(promise)
   return promise.value
 end
 
--- ---- what a host sees ----
+-- ---- the interface for hosts ----
 
---- Handles what is ready, without waiting. A step inside a step, which is what a task does that calls it, returns at once.
---- Raises nothing on behalf of tasks and watches: they keep their errors. Where a host waits on the descriptor, it becomes
---- readable again when the next step is due.
+--- Handles ready events without waiting. A step inside a step returns at once; a task that calls it causes one. Errors of tasks and watches
+--- are not raised here: they keep them. If a host waits on the descriptor, it becomes readable again when the next step is due.
 function loop.step()
   if ticks > 0 then return end
   tick("step")
@@ -255,13 +253,13 @@ function loop.timeout()
   return (engine or open()):timeout(queue_first and 0 or asleep and seconds_asleep() or nil)
 end
 
---- Whether step has something to do without waiting (LuaSocket's word).
+--- Whether step has work without waiting (LuaSocket's name).
 function loop.dirty()
   return loop.timeout() == 0
 end
 
---- The one descriptor to wait for; the same integer for the life of the loop. Waiting for it alone is enough: everything that gives
---- step something to do makes it readable.
+--- The one descriptor to wait for; the same integer for the life of the loop. Waiting for it alone is enough: any work for step makes it
+--- readable.
 function loop.fd()
   local fd = open():fd()
   exported = true
@@ -270,7 +268,7 @@ function loop.fd()
 end
 loop.pollfd, loop.getfd = loop.fd, loop.fd
 
---- What to wait for on it.
+--- The events to wait for on it.
 function loop.events()
   return "r"
 end
@@ -286,13 +284,13 @@ function watch_mt.__index:close()
 end
 watch_mt.__close = watch_mt.__index.close
 
---- Calls fn("r"|"w"|"rw") in step whenever the descriptor is ready. fn must not wait. Returns a handle with close().
---- watch(fd, mode, fn) and loop:watch(fd, mode, fn) are the same.
+--- Calls fn("r"|"w"|"rw") in step whenever the descriptor is ready. fn must not wait. Returns a handle with close(). watch(fd, mode, fn)
+--- and loop:watch(fd, mode, fn) are the same.
 function loop.watch(fd, mode, fn, ...)
   if fd == loop then return loop.watch(mode, fn, ...) end
   if not modes[mode] then errors.usage 'watch: mode must be "r", "w" or "rw"' end
   if type(fn) ~= "function" then errors.usage "watch: a function is needed" end
-  if type(fd) ~= "number" or fd % 1 ~= 0 or math.abs(fd) >= 2 ^ 31 then -- a larger number would be that of another descriptor
+  if type(fd) ~= "number" or fd % 1 ~= 0 or math.abs(fd) >= 2 ^ 31 then -- a larger number would be truncated to another descriptor
     errors.usage("watch: a descriptor (a whole number) is needed, got %s", tostring(fd))
   end
   local watch, before = setmetatable({ fd = fd, fn = fn }, watch_mt), watches[fd]
@@ -309,7 +307,7 @@ function M.forked()
   return engine ~= nil and engine:forked()
 end
 
---- In a forked child: an engine of its own; what the parent waits for is forgotten.
+--- In a forked child: makes a new engine and forgets what the parent waits for.
 function M.reopen()
   local parents = engine
   engine, queue_first, queue_last, watches = nil, nil, nil, {}

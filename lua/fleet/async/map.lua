@@ -1,11 +1,11 @@
--- fleet.map: a function for each of many, so many at once.
+-- fleet.map: calls a function for each item of a list, several at a time.
 
 local check_options = require "fleet.util.check_options"
 local errors = require "fleet.util.errors"
 local task = require "fleet.async.task"
 local scheduler = require "fleet.async.loop"
 local semaphores = require "fleet.async.semaphore"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local map_options = { "concurrency", "progress", "skip", "longest_pause" }
 local default_longest_pause = 300
@@ -29,10 +29,10 @@ local function record(item, ok, value, err)
   return { item = item, ok = value ~= nil and value ~= false or err == nil, value = value, err = err }
 end
 
--- The service asks for a rest: nothing new begins before its end. A longer one than the caller allows ends the list.
+-- After a 429: nothing new starts before the end of the pause. A pause longer than the caller allows ends the list.
 local function heed(work, err)
   if type(err) ~= "table" or err.kind ~= "rate_limited" then return end
-  if err.paced then return end -- the limit of one vehicle, which a client with pacing keeps by itself
+  if err.paced then return end -- the limit of one vehicle, which a client with pacing keeps itself
   local pause = err.retry_after or 0
   if pause > work.longest_pause then work.refused = err end
   work.paused_until = math.max(work.paused_until, scheduler.now() + pause)
@@ -67,7 +67,7 @@ local function start_workers(work)
   end
 end
 
--- More workers may begin while these are waited for.
+-- More workers may start while these are waited for.
 local function wait_for_all(work)
   local i = 1
   while work.workers[i] do
@@ -76,11 +76,11 @@ local function wait_for_all(work)
   end
 end
 
---- Calls fn(item) for every item of the list in tasks, at most options.concurrency (default 16) at once; those that wait for
---- a vehicle to wake do not count. fn returns a value or nil, err. options.progress(done, total, result) is called after each;
---- options.skip(item) leaves one out. After a 429 nothing new begins for as long as the service said; if that is more than
---- options.longest_pause seconds (300), what is left ends with that error.
---- Returns a list of { item =, ok =, value =, err =, skipped = }; one failure never stops the rest.
+--- Calls fn(item) for every item of the list in tasks, at most options.concurrency (default 16) at once; tasks that wait for a vehicle to
+--- wake do not count. fn returns a value or nil, err. options.progress(done, total, result) is called after each; options.skip(item)
+--- returns true to leave one out. After a 429 nothing new starts for the time that the service states; if that is more than
+--- options.longest_pause seconds (300), the remaining items end with that error. Returns a list of { item =, ok =, value =, err =, skipped
+--- = }; one failure never stops the rest.
 return function(list, fn, options)
   options = options == nil and {} or options
   check(list, fn, options)
@@ -92,7 +92,7 @@ return function(list, fn, options)
   start_workers(work)
   local ok, failure = pcall(wait_for_all, work)
   if not ok then
-    work.following = work.total + 1 -- nothing new begins for a caller that was cancelled
+    work.following = work.total + 1 -- nothing new starts for a cancelled caller
     error(failure, 0)
   end
   return work.results

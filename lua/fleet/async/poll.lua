@@ -1,4 +1,4 @@
--- Again after a pause that doubles: how everything here waits for what it can only ask for.
+-- Polling with pauses that double.
 
 local task = require "fleet.async.task"
 local scheduler = require "fleet.async.loop"
@@ -8,8 +8,8 @@ local M = {}
 local pauses = {}
 local pauses_mt = { __index = pauses }
 
---- Pauses for at most so many seconds from now on: the first, then twice as long each, none longer than the longest.
---- clock and sleep are the loop's where they are left out. `deadline` may be moved later.
+--- Pauses for at most so many seconds from now on: the first, then twice as long each time, up to the longest. clock and sleep default to
+--- the loop's. `deadline` may be moved later.
 function M.pauses(seconds, first, longest, clock, sleep)
   clock = clock or scheduler.now
   return setmetatable({
@@ -17,12 +17,12 @@ function M.pauses(seconds, first, longest, clock, sleep)
   }, pauses_mt)
 end
 
---- Seconds that are left.
+--- The remaining seconds.
 function pauses:left()
   return self.deadline - (self.clock())
 end
 
---- Sleeps, not beyond the deadline, and returns whether to look again: false when no time is left.
+--- Sleeps, not beyond the deadline, and returns whether to poll again: false when no time is left.
 function pauses:again()
   local left = self:left()
   if left <= 0 then return false end

@@ -1,10 +1,10 @@
--- A semaphore with a queue: how many tasks work at once. A task of fleet.map that only waits for a vehicle to wake releases its permit
--- to another one and acquires it again afterwards.
+-- A semaphore with a queue, which limits how many tasks work at once. A task of fleet.map that only waits for a vehicle to wake releases
+-- its permit and acquires it again afterwards.
 
 local fifo = require "fleet.async.fifo"
 local scheduler = require "fleet.async.loop"
 local task = require "fleet.async.task"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
@@ -16,7 +16,7 @@ function M.new(permits, on_free)
   return setmetatable({ free = permits, on_free = on_free, queue = fifo.new() }, semaphore_mt)
 end
 
---- Waits for a permit and acquires it for the task that runs.
+--- Waits for a permit and acquires it for the running task.
 function semaphore:acquire()
   if self.free > 0 and self.queue:is_empty() then
     self.free = self.free - 1
@@ -25,7 +25,7 @@ function semaphore:acquire()
     self.queue:join(promise)
     local ran, failure = pcall(task.await, promise)
     if not ran then
-      if promise.value then self:pass_on() end -- the permit came together with the end of the task
+      if promise.value then self:pass_on() end -- the permit came at the same time as the end of the task
       promise.done = true
       error(failure, 0)
     end
@@ -40,7 +40,7 @@ function semaphore:pass_on()
   self.on_free()
 end
 
---- Releases the permit of the task that runs, if it has one.
+--- Releases the permit of the running task, if it has one.
 function semaphore:release()
   local runner = task.current()
   if runner.semaphore ~= self then return end
@@ -54,7 +54,7 @@ function M.current()
   return runner and runner.semaphore
 end
 
---- Calls fn(...), which only waits, without the caller's permit.
+--- Calls fn(...), which only waits, while another task may use the caller's permit.
 function M.without_permit(fn, ...)
   local own = M.current()
   if not own then return fn(...) end

@@ -1,7 +1,7 @@
--- Tasks: coroutines that the loop runs, and waiting, inside a task and outside.
+-- Tasks: coroutines that the loop runs. Waiting works inside and outside tasks.
 --
--- A task yields until its promise is woken. Any other coroutine (the main one, a host's, a generator inside a task) calls
--- loop.wait and runs the loop itself, so that a host replaces only the waiting. A finaliser must not wait.
+-- A task yields until its promise is woken. Any other coroutine (the main one, a host's, a generator inside a task) calls loop.wait and
+-- runs the loop itself, so that a host only needs to replace the waiting. A finaliser must not wait.
 
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
@@ -36,8 +36,8 @@ local function yield_until_woken(task, promise)
   task.promise, promise.task = nil, nil
 end
 
---- Suspends the caller until the promise is woken and returns the promise's value. In a task it yields, elsewhere it runs
---- the loop. Cancelling the task raises here, unless the promise is a request on the wire, which then ends as cancelled.
+--- Suspends the caller until the promise is woken and returns the promise's value. A task yields; other coroutines run the loop. Cancelling
+--- the task raises here, unless the promise is a request on the wire, which then ends as cancelled.
 function M.await(promise)
   local task = current()
   if not promise.token then raise_if_cancelled(task) end
@@ -51,8 +51,8 @@ function M.await(promise)
 end
 local await = M.await
 
---- Calls fn(...). In a task, its waits end with an err of kind timeout when so many real seconds have passed, but for requests on
---- the wire, which have a time of their own.
+--- Calls fn(...). In a task, its waits end with an err of kind timeout when so many real seconds have passed; requests on the wire have
+--- timeouts of their own.
 function M.within(seconds, fn, ...)
   local task = current()
   if not task then return fn(...) end
@@ -64,7 +64,7 @@ function M.within(seconds, fn, ...)
   return a, b, c
 end
 
---- await, for at most so many seconds of the loop's clock: nil when they have passed.
+--- await for at most so many seconds of the loop's clock; nil when they have passed.
 function M.await_for(promise, seconds)
   scheduler.wake_after(promise, seconds)
   return await(promise)
@@ -85,7 +85,7 @@ function M.exchange(method, ...)
   return await(promise)
 end
 
--- ---- an error that no task:wait() takes ----
+-- ---- errors that are not passed to task:wait() ----
 
 local function name_of(task)
   if task.label then return "'" .. task.label .. "'" end
@@ -93,7 +93,7 @@ local function name_of(task)
   return "of the function at " .. info.short_src .. ":" .. info.linedefined
 end
 
--- A table that is raised without a text of its own: its message, else its members.
+-- The text of a raised table that has none: its message, else its members.
 local function described(failure)
   local mt = type(failure) == "table" and getmetatable(failure)
   if type(failure) ~= "table" or type(mt) == "table" and mt.__tostring then return tostring(failure) end
@@ -104,8 +104,8 @@ local function described(failure)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
--- Reported when the task is forgotten. The finaliser hangs on a table of its own, made when it is needed: one that is given
--- to an older object makes Lua walk through all that were made since.
+-- Reports the error when the task is collected. The finaliser belongs to a separate table, made when it is needed: giving one to an older
+-- object makes Lua walk through all objects made since.
 local report_mt = {}
 function report_mt.__gc(report)
   if report.seen then return end
@@ -119,7 +119,7 @@ local function was_cancelled(task)
 end
 
 local function traceback_of(task)
-  return (string.gsub(debug.traceback(task.coroutine), "\n[^\n]*fleet/async/task%.lua[^\n]*$", "")) -- our own frame
+  return (string.gsub(debug.traceback(task.coroutine), "\n[^\n]*fleet/async/task%.lua[^\n]*$", "")) -- without our own frame
 end
 
 local function make_report(task)
@@ -136,12 +136,12 @@ function task_mt.__tostring(task)
   return "fleet.task (" .. (task.label and task.label .. ", " or "") .. task.state .. ")"
 end
 
--- Allocates nothing: the tasks that wait for this one are always woken.
+-- Wakes the tasks that wait for this one. It allocates nothing, so it cannot fail.
 local function finish(task, ok, failure)
   if task.generation == scheduler.generation then alive = alive - 1 end
   task.state, task.failure = ok and "done" or "failed", failure
   if not ok and not was_cancelled(task) then pcall(make_report, task) end
-  if not ok then close_coroutine(task.coroutine) end -- its to-be-closed variables
+  if not ok then close_coroutine(task.coroutine) end -- closes its to-be-closed variables
   local promise = task.promises
   while promise do
     local following = promise.following
@@ -149,7 +149,7 @@ local function finish(task, ok, failure)
     promise = following
   end
   task.promises = nil
-  task_of[task.coroutine] = nil -- before 5.2 a weak key that its value knows is not weak
+  task_of[task.coroutine] = nil -- before Lua 5.2 a weak key that its value refers to is not collected
 end
 
 local function pack(...)
@@ -163,10 +163,10 @@ end
 local foreign_yield = "a task yielded outside of fleet's waits, and would wait for ever: "
   .. "coroutine.yield and a host's waits belong outside of tasks"
 
-local unwinds = 100 -- of one task: a host's wait may yield until it has what it waits for
+local unwinds = 100 -- limit for one task: a host's wait may yield until its event comes
 
--- What such a task is in the middle of must be let go: a call under way, the lock of a vehicle. It is resumed with nothing, as a
--- cancelled one, so that what it does next fails.
+-- Unwinds a task that yielded outside our waits, so that it releases a call in flight or the lock of a vehicle. It is resumed as cancelled
+-- and with nothing, so that its next operation fails.
 local function unwind(task)
   local ok, failure
   task.cancelled = true
@@ -190,10 +190,10 @@ function scheduler.resume(task)
   finish(task, ok, failure)
 end
 
---- Starts fn(...) as a task; it first runs in the next step of the loop, or in one of the next. Returns the task.
+--- Starts fn(...) as a task; it first runs in one of the next steps of the loop. Returns the task.
 function M.spawn(fn, ...)
   if type(fn) ~= "function" then errors.usage("spawn: a function is needed, got " .. type(fn)) end
-  local task = setmetatable({ -- 16 members: one more, and Lua takes twice the memory, which is cold when the task is woken
+  local task = setmetatable({ -- 16 members: with one more, Lua would double the table
     state = "running", call = { fn = fn, n = select("#", ...), ... }, generation = scheduler.generation,
     coroutine = coroutine.create(body), started = false, cancelled = false, promise = nil, promises = nil, following = nil,
     results = nil, failure = nil, report = nil, semaphore = nil, label = nil, limit = nil, lost = nil,
@@ -204,8 +204,8 @@ function M.spawn(fn, ...)
   return task
 end
 
---- Gives the task a name. Its errors and tostring show the name instead of the place of its function. Returns the task; called
---- without an argument it returns the name, or nil.
+--- Names the task. Its errors and tostring then show the name instead of the place of its function. Returns the task; without an argument
+--- returns the name, or nil.
 function task_methods:name(...)
   if select("#", ...) == 0 then return self.label end
   local label = ...
@@ -221,7 +221,7 @@ local function ending(task)
   return promise
 end
 
---- Waits for the end of the task and returns what its function returned; its error is raised again.
+--- Waits for the end of the task and returns its function's results; its error is raised again.
 function task_methods:wait()
   if self == current() then errors.usage("wait: a task cannot wait for its own end") end
   if self.state == "running" then await(ending(self)) end
@@ -230,14 +230,14 @@ function task_methods:wait()
   return unpack(self.results, 1, self.results.n)
 end
 
---- Waits for the end of the task for so many seconds of the loop's clock. Returns whether it has ended.
+--- Waits for the end of the task for at most so many seconds of the loop's clock. Returns whether it has ended.
 function M.ended_within(task, seconds)
   if task.state == "running" then M.await_for(ending(task), seconds) end
   return task.state ~= "running"
 end
 
---- Ends the task at its next wait; a task that has not started ends at once. A command that was already sent ends as `cancelled`
---- with outcome unknown; every other wait of the task raises an err of kind cancelled, so that it unwinds.
+--- Cancels the task at its next wait; a task that has not started ends at once. A command that was already sent ends as `cancelled` with
+--- outcome unknown; any other wait of the task raises an err of kind cancelled, so that the task unwinds.
 function task_methods:cancel()
   if self.state ~= "running" or self.cancelled then return end
   self.cancelled = true
@@ -251,7 +251,7 @@ end
 task_methods.close = task_methods.cancel
 task_mt.__close = task_methods.cancel
 
-local iterating, most_iterating = 0, 20 -- in Lua 5.1, which has 200 calls of C functions inside each other
+local iterating, most_iterating = 0, 20 -- in Lua 5.1, which allows 200 nested C calls
 local too_many = "more than %d tasks are in a for loop over pages at once, which Lua 5.1 cannot carry: use list:collect()"
 
 local function tick_until_ended(task, caller)
@@ -275,7 +275,7 @@ function M.iterate(fn, ...)
   return task:wait()
 end
 
---- Runs fn(...) as a task and runs the loop until all tasks have ended. Returns what fn returned; its error is raised.
+--- Runs fn(...) as a task, and runs the loop until all tasks have ended. Returns fn's results; its error is raised.
 function M.run(fn, ...)
   if type(fn) ~= "function" then errors.usage("run: a function is needed, got " .. type(fn)) end
   local task = M.spawn(fn, ...)
@@ -284,7 +284,7 @@ function M.run(fn, ...)
   return task:wait()
 end
 
---- In a forked child: only the task that forked goes on there.
+--- In a forked child: only the task that forked continues there.
 function M.reopen()
   local task = current()
   scheduler.reopen()
