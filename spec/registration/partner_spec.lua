@@ -88,7 +88,7 @@ describe("what is hosted", function()
     { "a redirect", answer(301, "", "location: https://www.example/x\27[2J\n"), "redirect to https://www.example/x %[2J %(HTTP 301%)",
       "not followed" },
     { "a missing file", answer(404), "no file is there %(HTTP 404%)", "put the public key there" },
-    { "a password or a robots' gate", answer(403), "not open to everybody %(HTTP 403%)", "robots" },
+    { "a password or a robots' gate", answer(403), "cannot be read without a login %(HTTP 403%)", "robots" },
     { "a failing server", answer(502, "<html>"), "the server failed %(HTTP 502%)", "look at the server" },
     { "a web page", answer(200, "\n<!doctype html>"), "a web page", "fleet keygen" },
     { "an empty file", answer(200), "not a public key", "fleet keygen" },

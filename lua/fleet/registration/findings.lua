@@ -1,16 +1,17 @@
--- The application's key here, hosted and registered. "Key not paired" has six causes (doc/protocol.md#registration), and which of
--- them it is shows only when the places are compared. Fetching is apart from comparing: findings takes facts and gives lines.
+-- Compares the application's key in the local file, on the domain and in the registration. "Key not paired" has six causes
+-- (doc/protocol.md#registration), and only the comparison shows which one applies. This file does not fetch: findings turns facts into
+-- lines.
 --
--- A line is { name =, ok = true, false or nil (could not be looked at), cause = a name of causes, message =, fix = }.
+-- A line is { name =, ok = true, false or nil (could not be checked), cause = a name of causes, message =, fix = }.
 
 local core = require "fleet.core"
 
 local M = {}
 
---- The causes, in the order in which they are looked for.
+--- The causes, in the order of the checks.
 M.causes = {
   { name = "no_key", doc = "there is no usable private key here: absent, public, RSA, of a TLS certificate, open to others" },
-  { name = "not_hosted", doc = "the public key cannot be fetched from the domain, or something else stands there" },
+  { name = "not_hosted", doc = "the public key cannot be fetched from the domain, or the file is not a public key" },
   { name = "not_registered", doc = "the domain is not registered in this region: it was never, or another one was" },
   { name = "replaced", doc = "the hosted key is not the registered one" },
   { name = "wrong_key", doc = "the key here is not the registered one: vehicles know another" },
@@ -21,8 +22,8 @@ local function unhex(text)
   return (string.gsub(text, "%x%x", function(pair) return string.char(tonumber(pair, 16)) end))
 end
 
---- The answer of partner:public_key: { bytes = }, { missing = true } or { problem = }. The service writes PEM or the hexadecimal
---- digits of the point.
+--- The answer of partner:public_key as { bytes = }, { missing = true } or { problem = }. The service sends PEM or the hexadecimal digits of
+--- the point.
 function M.registered(value, err)
   if err and (err.kind == "not_found" or err.kind == "unregistered") then return { missing = true } end
   if err then return { problem = err.message } end
@@ -34,7 +35,7 @@ function M.registered(value, err)
   return { problem = "the service's answer holds no public key" }
 end
 
---- The beginning of a fingerprint of 65 bytes, enough to tell two keys apart.
+--- The beginning of the fingerprint of 65 bytes, long enough to distinguish two keys.
 function M.fingerprint(bytes)
   return string.sub(core.public_fingerprint(bytes), 1, 16)
 end
@@ -71,7 +72,7 @@ local function registered(found, facts)
   return { name = "registration", message = "could not be looked at: " .. found.problem }
 end
 
--- The line about the first two keys that differ; nil where there are no two.
+-- The line about the first two keys that differ; nil when fewer than two are known.
 local function comparison(own, file, known)
   if file and known and file ~= known then
     return bad("comparison", "replaced",
@@ -87,8 +88,8 @@ local function comparison(own, file, known)
   if own and other then return good("comparison", "the same key here and " .. (file and known and "hosted and registered" or what)) end
 end
 
---- A list of lines. facts: domain =, region = (for the sentences), key = { bytes = } or { problem = }, hosted = as
---- well_known_key.fetch and registered = as M.registered give them; each may be nil (not looked at). A misspelt domain ends the list.
+--- A list of lines. facts: domain =, region = (for the sentences), key = { bytes = } or { problem = }, hosted = from well_known_key.fetch
+--- and registered = from M.registered; each may be nil (not checked). A misspelt domain ends the list.
 function M.findings(facts)
   local key, file, known = facts.key or {}, facts.hosted, facts.registered
   local lines = { here(facts.key) }

@@ -1,4 +1,4 @@
--- Whether the key is on a vehicle, and what the owner does when it is not (doc/protocol.md#pairing).
+-- Whether the key is on a vehicle, and what the owner must do when it is not (doc/protocol.md#pairing).
 
 local findings = require "fleet.registration.findings"
 local tables = require "fleet.util.tables"
@@ -7,9 +7,9 @@ local good, bad = findings.good, findings.bad
 
 local M = {}
 
-local most_keys = 20 -- in a vehicle
+local most_keys = 20 -- per vehicle
 
---- What fleet_status says of one vehicle: "paired", "unpaired" or nil, and its record.
+--- The state of one vehicle in a fleet_status reply: "paired", "unpaired" or nil; and its record.
 function M.paired(vin, status)
   local info = type(status.vehicle_info) == "table" and status.vehicle_info[vin]
   if type(info) ~= "table" then info = {} end
@@ -20,7 +20,7 @@ end
 
 local pairing_scopes = { "vehicle_device_data", "vehicle_cmds", "vehicle_location" }
 
--- The pairing link does nothing before one of these scopes was granted; the granted ones are not always known.
+-- The pairing link has no effect until one of these scopes is granted; the granted ones are not always known.
 local function may_pair(granted)
   local set = tables.set(granted)
   for _, scope in ipairs(pairing_scopes) do
@@ -39,15 +39,15 @@ local function unpaired_fix(info, facts)
   return "the owner opens " .. (facts.link or "the pairing link") .. " on the phone with the Tesla app, beside the vehicle"
 end
 
--- The service compares with the registered key: a wrong key here is paired for it, and unknown to the vehicle.
+-- The service compares with the registered key: it calls the vehicle paired while the vehicle does not know our key.
 local function wrong_key(lines)
   for _, line in ipairs(lines) do
     if line.cause == "wrong_key" or line.cause == "no_key" then return line end
   end
 end
 
---- The line of one vehicle. status: of fleet_status; lines: the findings about the key; facts: scopes = granted (list), link =
---- the pairing address. A vehicle that takes plain commands needs no key.
+--- The line of one vehicle. status: of fleet_status; lines: the findings about the key; facts: scopes = granted (list), link = the pairing
+--- address. A vehicle that accepts plain commands needs no key.
 function M.line(vin, status, lines, facts)
   local name, state, info = "pairing " .. vin, M.paired(vin, status)
   if state ~= "paired" and info.vehicle_command_protocol_required == false then

@@ -1,4 +1,4 @@
--- client.partner:check: the application's key here, hosted and registered, fetched and compared.
+-- client.partner:check: fetches and compares the application's local, hosted and registered key.
 
 local core = require "fleet.core"
 local hostname = core.hostname
@@ -14,9 +14,9 @@ local function own_key(context)
   return key and { bytes = key:public_bytes() } or nil
 end
 
---- client.partner:check(options): compares the key here, hosted and registered in this region. Options: domain (default: that of
---- fleet.new), key_url (another address of the hosted file, see well_known_key.fetch). Returns { ok =, lines = as findings
---- gives them }; raises for a wrong option. An open-source app has no partner token: its registration is not looked at.
+--- client.partner:check(options): compares the local key, the hosted one and the one registered in this region. Options: domain (default:
+--- that of fleet.new), key_url (another address of the hosted file, see well_known_key.fetch). Returns { ok =, lines = of findings };
+--- raises for a wrong option. An open-source app has no partner token, so its registration is not checked.
 function M.check(partner, options)
   check_options.names("check", "option", options, { "domain", "key_url" })
   local context = core.context(partner)
