@@ -1,11 +1,11 @@
--- What the methods of the charging records do beyond their rows.
+-- Methods for charging records beyond their rows.
 
 local core = require "fleet.core"
 local rows = require "fleet.call.rows"
 
 local M = { around = {} }
 
---- The bytes, or with `to` a file.
+--- Returns the bytes, or writes them to the file `to`.
 function M.around.invoice(plain, charging, id, params, ...)
   if type(params) ~= "table" or params.to == nil then return plain(charging, id, params, ...) end
   local row = rows.by_name["charging.invoice"]

@@ -1,4 +1,4 @@
--- What a client's methods do beyond their rows, and the handles that it makes.
+-- Methods of a client beyond its rows, and the handles that it makes.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -19,7 +19,7 @@ local vin_length = 17
 --- A handle for one vehicle; makes no call. vin: a VIN or the service's id, string.
 function M.methods.vehicle(client, vin)
   check_colon("vehicle", client)
-  if type(vin) == "string" and #vin ~= vin_length and not pcall(core.check_id, "vehicle", vin) then -- a name, perhaps
+  if type(vin) == "string" and #vin ~= vin_length and not pcall(core.check_id, "vehicle", vin) then -- perhaps a name
     errors.usage("vehicle: 'vin' is not a VIN: 17 capital letters and digits, without I, O and Q. client:vehicles() lists the "
       .. "vehicles with their names")
   end
@@ -29,13 +29,13 @@ end
 --- A handle for one energy site; makes no call. id: digits, string or integer.
 function M.methods.energy_site(client, id)
   check_colon("energy_site", client)
-  if type(id) == "string" and string.find(id, "%D") then -- a name, perhaps
+  if type(id) == "string" and string.find(id, "%D") then -- perhaps a name
     errors.usage("energy_site: 'id' must be digits. client:energy_sites() lists the sites with their names")
   end
   return core.handle("site", client, core.check_id("energy_site", id))
 end
 
--- The energy sites of the list of products as its only page.
+-- The energy sites in the list of products, as the only page of a walk.
 local function sites_walk(row, client, request)
   local asked = false
   return function()
@@ -59,7 +59,7 @@ function M.methods.energy_sites(client, options)
   return require("fleet.call.pages").new(row, client, plan, each, function(request) return sites_walk(row, client, request) end)
 end
 
--- What a record of the list names a vehicle by, or nil and why it cannot be one: the service said it, so nothing raises.
+-- The text by which a record of the list names a vehicle, or nil and why it is invalid. The record is from the service, so nothing raises.
 local function id_of(record)
   if type(record) ~= "table" then return nil, "it is no object" end
   local id = record.vin
@@ -74,7 +74,7 @@ local function id_of(record)
   return nil, "it has neither a 'vin' nor an 'id_s'"
 end
 
---- A loop over the vehicles gives handles with their records. A record that names no vehicle is left out, and reported to `log`.
+--- A loop over the vehicles gives handles with their records. A record that names no vehicle is skipped and reported to `log`.
 function M.each.vehicles(client, record)
   local context = core.context(client)
   local id, why = id_of(record)
@@ -91,21 +91,21 @@ end
 
 local call_by_name = on_demand.call("fleet.call.by_name", "call")
 
---- Any row's call by its name: path arguments stand in args. Returns what the method returns; a paged row an iterable.
+--- Calls any row by its name; args include the path arguments. Returns what the method returns; for a paged row an iterable.
 function M.methods.call(client, name, args, options)
   local row = rows.by_name[name]
   if not row then errors.unknown_name("call", "name", name, rows.all_by_name()) end
   return call_by_name(row, client, args, options)
 end
 
---- Any path of the service, also one that has no row.
+--- Calls any path of the service, including paths without a row.
 M.methods.request = on_demand.call("fleet.call.any", "request")
 
 M.around.fleet_status = on_demand.call("fleet.resources.fleet_status", "ask")
 M.around.create_fleet_telemetry_config = on_demand.call("fleet.resources.telemetry", "create")
 M.around.create_fleet_telemetry_config_jws = on_demand.call("fleet.resources.telemetry", "create_jws")
 
--- The code at the end of a link such as https://…/_rs/1/CODE?x=1, with or without https://; what is no link is the code.
+-- The code at the end of a link such as https://…/_rs/1/CODE?x=1, with or without https://; other text is the code itself.
 local function code_in(text)
   text = string.gsub(string.gsub(text, "[?#].*$", ""), "^%a+://", "")
   local path = string.match(text, "/(.*)$")
@@ -115,13 +115,13 @@ local function code_in(text)
   return code
 end
 
---- A code, or the whole link that ends with it.
+--- Takes a code, or the whole link that ends with it.
 function M.around.redeem_invitation(plain, client, params, ...)
   if type(params) == "table" and type(params.code) == "string" then params = tables.copy(params, { code = code_in(params.code) }) end
   return plain(client, params, ...)
 end
 
--- ---- signing in, tokens, region: what each does is said in the module that does it ----
+-- ---- signing in, tokens, region: documented in their modules ----
 
 local of_context = {
   ["fleet.oauth.authorize"] = { "authorize_url", "authorize", "consent_url", "add_scopes_url", "pairing_url" },

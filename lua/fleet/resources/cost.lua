@@ -14,9 +14,9 @@ local function check_month(month)
   errors.usage("cost: 'month' must be as \"2026-03\", got '%s'", month)
 end
 
---- What was spent in a month of UTC. options: month, "2026-03", the present one when left out; vehicle, the VIN or handle of one.
---- Returns { month =, usd =, calls = { class = n }, days = { { date =, usd =, calls = } }, vehicles = { { vin =, usd =, calls = } },
---- budgets = { { name =, most =, spent =, left = } }, prices = { date =, source =, usd = { class = } } }, or nil, err, kind.
+--- The spending of a month in UTC. options: month, "2026-03", by default the present one; vehicle, a VIN or a handle. Returns { month =,
+--- usd =, calls = { class = n }, days = { { date =, usd =, calls = } }, vehicles = { { vin =, usd =, calls = } }, budgets = { { name =,
+--- most =, spent =, left = } }, prices = { date =, source =, usd = { class = } } }, or nil, err, kind.
 function M.report(client, options)
   check_options.names("cost", "option", options, { "month", "vehicle" })
   options = options or {}

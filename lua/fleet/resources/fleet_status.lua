@@ -1,4 +1,4 @@
--- client:fleet_status for any number of vehicles: a request names as many as its row allows, and the replies are joined.
+-- client:fleet_status for any number of vehicles: makes as many requests as the row's limit requires, and joins the replies.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -30,7 +30,7 @@ local function with_part(params, vins, first, size)
   return part
 end
 
--- Adds a reply to those before it: lists are appended to, objects get further members.
+-- Adds a reply to the earlier ones: appends to lists, adds members to objects.
 local function join(all, part)
   if type(all) ~= "table" or type(part) ~= "table" then return part end
   for name, value in pairs(part) do
@@ -44,7 +44,7 @@ local function join(all, part)
   return all
 end
 
---- Takes the place of the row's method; plain makes one request.
+--- Replaces the row's method; plain makes one request.
 function M.ask(plain, client, params, options, ...)
   local vins, size, all = vins_of(params), most_at_once(), nil
   if not vins then return plain(client, params, options, ...) end

@@ -1,5 +1,5 @@
--- Commands that always carry all of some parameters, where the caller may leave some of them out: what was left out is read
--- from the vehicle and sent as it is, because the message has no word for "leave it".
+-- Commands that always set several parameters together, of which the caller may omit some. The omitted ones are read from the vehicle and
+-- sent unchanged, because the message has no form that leaves a value as it is.
 
 local core = require "fleet.core"
 local confirm = require "fleet.confirm"
@@ -8,7 +8,7 @@ local tables = require "fleet.util.tables"
 
 local M = {}
 
--- The parameters that the caller left out; nil where none was, and where all were: the command's own checks answer then.
+-- The parameters that the caller omitted. nil when none or all are omitted: then the command's own checks report it.
 local function left_out(row, params)
   if type(params) ~= "table" then return nil end
   local missing, given = {}, false
@@ -19,7 +19,7 @@ local function left_out(row, params)
   return given and missing[1] and missing or nil
 end
 
--- The caller's mistakes raise before anything is read: checked with a good value for each parameter that was left out.
+-- Raises the caller's mistakes before anything is read, by checking with a valid value for each omitted parameter.
 local function check(row, car, params, missing, ...)
   local trial = tables.copy(params)
   for _, param in ipairs(missing) do trial[param.name] = param.min end
@@ -28,7 +28,7 @@ end
 
 local function completed(row, car, params, missing, options)
   local given = type(options) == "table" and options or {}
-  -- The read may take what a call may, and wakes the vehicle only where the command would.
+  -- The read has the call's timeout, and wakes the vehicle only if the call may.
   local current, err, kind = confirm.current(car, row, { timeout = given.timeout, wake = given.wake })
   if err then
     err.outcome = "not_sent"
@@ -46,7 +46,7 @@ local function completed(row, car, params, missing, options)
   return all
 end
 
---- The method of a row; plain is the method that wants them all.
+--- The method of a row; plain is the method that requires all parameters.
 function M.method(row, plain)
   return function(car, params, options, ...)
     local missing = left_out(row, params)

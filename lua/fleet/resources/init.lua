@@ -1,5 +1,5 @@
--- Hangs the methods on the metatables of handles. A method is made when it is first looked up (methods.lua), so that a program
--- loads what it uses.
+-- Adds the methods to the metatables of handles. A method is made at its first use (methods.lua), so that a program loads only what it
+-- uses.
 
 local core = require "fleet.core"
 local on_demand = require "fleet.util.on_demand"
@@ -18,7 +18,7 @@ end
 
 local M = {}
 
---- Once, when the library is loaded. The core keeps these tables: a host that loads the library anew gets its methods.
+--- Runs once, when the library is loaded. The core keeps these tables: a host that reloads the library gets the new methods.
 function M.define()
   for _, kind in ipairs { "client", "vehicle", "site", "partner", "charging", "user" } do
     local methods = core.methods(kind)

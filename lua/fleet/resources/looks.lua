@@ -1,4 +1,4 @@
--- Looks at a car that answer one question: its position, whether a route was set, whether a condition holds. None wakes it.
+-- Reads of a car that answer one question: its position, whether a route was set, whether a condition is true. None wakes the car.
 
 local check_options = require "fleet.util.check_options"
 local core = require "fleet.core"
@@ -16,7 +16,7 @@ local function section(data, name)
   return type(data[name]) == "table" and data[name] or {}
 end
 
--- The position in the data, or nil: it was withheld. It is in one section or in the other, by firmware.
+-- The position in the data, or nil when it was withheld. The section depends on the firmware.
 local function place_of(data, wall)
   local drive, location = section(data, "drive_state"), section(data, "location_data")
   local function member(name)
@@ -29,8 +29,8 @@ local function place_of(data, wall)
   return { lat = latitude, lon = longitude, heading = member "heading", at = at, age = at and math.max(0, wall - at) or nil }
 end
 
---- The car's position, by one live look: { lat =, lon =, heading =, at = UTC seconds of the position, age = seconds }, or nil, err,
---- kind. The position may be older than the look: age says how old.
+--- The car's position, by one live read: { lat =, lon =, heading =, at = UTC seconds of the position, age = seconds }, or nil, err, kind.
+--- The position may be older than the read; see age.
 function M.locate(car, options)
   local data, err, kind = car:vehicle_data({ endpoints = { "location_data", "drive_state" } }, options)
   if not data then return nil, err, kind end
@@ -59,14 +59,14 @@ end
 local no_route = "navigate: the service took the address, but no new route appeared within %g s: the car may not have found it"
 local hidden_route = "navigate: the service took the address, but whether a route appeared was withheld, as the position is: " .. place_cure
 
--- The service took the address, and no look shows what the car made of it.
+-- The service accepted the address, but no read shows the car's route.
 local function unseen(car, kind, message)
   return errors.failure(kind, message, { outcome = "unknown", vin = car.vin })
 end
 
---- Sends an address to the navigation and looks whether a route appeared, which the service's answer does not say. options.timeout:
---- seconds to look for, 30. Returns { destination =, minutes =, miles = }, or nil, err, kind: conflict when none appeared,
---- forbidden when the service withholds routes from this token or share.
+--- Sends an address to the navigation and checks whether a route appears, which the service's answer does not say. options.timeout: seconds
+--- to check for, 30. Returns { destination =, minutes =, miles = }, or nil, err, kind: conflict when no route appeared, forbidden when the
+--- service withholds routes from this token or share.
 function M.navigate(car, address, options)
   check_options.names("navigate", "option", options, { "timeout" })
   if type(address) ~= "string" or address == "" then errors.usage("navigate: the address must be a text, got a %s", type(address)) end
@@ -100,7 +100,8 @@ local function field(data, path)
   return data
 end
 
--- The record where that tells, from the free list where that has the field; a live look only at a car that the record shows awake.
+-- Reads the record if it has the field, from the free list if that has it; otherwise makes a live read, but only if the record shows the
+-- car awake.
 local function look(car, path, left)
   local part = string.match(path, "^([^.]+)%.")
   local record, err = records.of(car, { timeout = left, age = list_age })
@@ -125,14 +126,14 @@ local function checked(given)
   return check_options.seconds("wait_until", "every", given.every, 60), check_options.seconds("wait_until", "timeout", given.timeout, 3600)
 end
 
---- Waits until a field of the car is a value, or what a function says: { what = "charge_state.battery_level", is = function(v) … }.
---- A field of the record (state) costs nothing where the list of products has it, else the record; a live look is made only at a
---- car that the record shows awake, of the one section. every: seconds between looks, 60, growing to twenty times that; timeout: 3600.
---- Returns the value, or nil, err, kind: timeout with err.state.
+--- Waits until a field of the car has a value, or a function of it returns true: { what = "charge_state.battery_level", is = function(v) …
+--- }. A field of the record (state) is free when the list of products has it, else a read of the record is billed. For other fields it
+--- makes live reads of their section, only while the record shows the car awake. every: seconds between reads, 60, growing to twenty times
+--- that; timeout: 3600. Returns the value, or nil, err, kind: timeout with err.state.
 function M.wait_until(car, given)
   local every, timeout = checked(given)
   local holds = type(given.is) == "function" and given.is or function(value) return value == given.is end
-  local pauses = tasks.pauses(timeout, every, every * 20) -- a car that is looked at more often does not fall asleep
+  local pauses = tasks.pauses(timeout, every, every * 20) -- a car that is read more often does not fall asleep
   local state
   repeat
     local found, err, kind = look(car, given.what, math.max(1, pauses:left()))

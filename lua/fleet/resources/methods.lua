@@ -1,9 +1,9 @@
--- The methods of handles: one for each row, and what the files of this folder add. Each is made when it is first looked up.
+-- The methods of handles: one for each row, and those that the files of this folder add. Each is made at its first use.
 --
--- A file per metatable holds up to three tables, each by the method's name:
---   around   function(plain, handle, ...): takes the place of a row's method; plain makes the row's ordinary call
---   methods  function(handle, ...): a method that no row has
---   each     function(handle, record): what a loop over a paged row gives for each record, instead of the record
+-- A file per metatable has up to three tables, each by the method's name:
+--   around   function(plain, handle, ...): replaces the method of a row; plain makes the row's ordinary call
+--   methods  function(handle, ...): a method without a row
+--   each     function(handle, record): the value for a loop over a paged row in place of the record
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -43,7 +43,7 @@ local function method_of(row, resource)
   return outer and function(self, ...) return outer(plain, self, ...) end or plain
 end
 
--- ---- names that there are not ----
+-- ---- unknown names ----
 
 local function names_of(kind)
   rows.all()
@@ -63,7 +63,7 @@ local function with_word(names, word)
   return found[1] and #found <= 4 and table.concat(found, " or ")
 end
 
---- Raises where a name that is no method's is nearly one; else nothing: a program may ask whether there is one.
+--- Raises for an unknown name that resembles a method's; otherwise does nothing, because a program may test whether a method exists.
 function M.hint(kind, name)
   if type(name) ~= "string" or string.find(name, "^_") then return nil end
   local names = names_of(kind)

@@ -1,20 +1,20 @@
--- The record of a car from where it costs least: the list of the account's products is free, the record alone is billed
+-- Reads the record of a car where it is cheapest: in the free list of the account's products, else by itself, which is billed
 -- (doc/protocol.md#prices). Neither wakes a car.
 
 local core = require "fleet.core"
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
-local unlisted_for = 86400 -- seconds in which a car that was not in the list is not looked for there again
+local unlisted_for = 86400 -- seconds in which the list is not read again for a car that it lacked
 
--- What comes instead of a list where the account has none to give.
+-- Error kinds of accounts that have no list.
 local no_list = { protocol = true, scope = true, forbidden = true, unsupported = true, not_found = true, auth = true }
 
-local longest_list = 100 -- cars; beyond it the records of single cars cost less than the list
+local longest_list = 100 -- cars; beyond it reading single records costs less than the list
 
--- The cars among the products, by VIN and by id; empty for a list of too many, and for a value that is no list.
+-- The cars among the products, by VIN and by id; empty for a list that is too long, and for a value that is not a list.
 local function by_id(list)
   local records, count = {}, 0
   for _, record in ipairs(type(list) == "table" and list or {}) do
@@ -30,7 +30,7 @@ end
 
 local lists = setmetatable({}, { __mode = "k" }) -- context -> { at =, records = by VIN and id, waiting =, not_before = by id }
 
--- Reads the list. Calls that need it meanwhile wait for the same reply.
+-- Reads the list. Calls that need it in the meantime wait for the same reply.
 local function ask(known, context, client, timeout)
   known.waiting = {}
   local ran, list, err = pcall(client.products, client, { timeout = timeout })
@@ -45,7 +45,7 @@ local function ask(known, context, client, timeout)
   return err
 end
 
--- The list, not older than so many seconds, or nil, err.
+-- The list, at most so many seconds old, or nil, err.
 local function listed(known, context, client, options)
   local function is_young()
     local age = known.at and tasks.now() - known.at
@@ -64,7 +64,7 @@ local function listed(known, context, client, options)
   return is_young() and known.records or nil
 end
 
---- The record of a car, and whether it cost nothing; or nil, err. options.age: seconds that a list may be old; options.timeout.
+--- The record of a car, and whether it was free; or nil, err. options.age: maximum age of a list in seconds; options.timeout.
 function M.of(car, options)
   local context, client, id = core.context(car)
   local known = lists[context] or { not_before = {} }

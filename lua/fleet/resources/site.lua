@@ -1,4 +1,4 @@
--- What an energy site's methods do beyond their rows.
+-- Methods of an energy site beyond its rows.
 
 local on_demand = require "fleet.util.on_demand"
 

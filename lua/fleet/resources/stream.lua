@@ -1,4 +1,4 @@
--- A client's receiver of telemetry, and reads that it answers: client:telemetry{ … }, car:vehicle_data{ from = "stream" }.
+-- A client's telemetry receiver, and reads that it answers: client:telemetry{ … }, car:vehicle_data{ from = "stream" }.
 
 local check_options = require "fleet.util.check_options"
 local compat = require "fleet.util.compat"
@@ -17,7 +17,7 @@ local function vins_of(client)
   return vins
 end
 
--- A receiver of its own options; asking for the VINs may wait.
+-- Makes a receiver with the given options; requesting the VINs may wait.
 local function made(client, context, given)
   local options = tables.copy(given, { store = given.store or context.store })
   if options.vehicles == nil then
@@ -30,9 +30,9 @@ local function made(client, context, given)
   return receiver, err, kind
 end
 
---- A receiver tied to the client: reads with from = "stream", automations and the MQTT bridge use it. Options as for
---- require("fleet.telemetry").new; without `vehicles` those of the account are asked for once, without `store` the client's is used.
---- Without options, the receiver that is tied, or nil.
+--- Makes the client's receiver: reads with from = "stream", automations and the MQTT bridge use it. Options as for
+--- require("fleet.telemetry").new; without `vehicles` those of the account are requested once, without `store` the client's is used.
+--- Without options, returns the existing receiver, or nil.
 function M.telemetry(client, given)
   local context = core.context(client)
   if given == nil then return context.receiver or nil end
@@ -59,7 +59,7 @@ local function newest(vehicle)
   return at
 end
 
--- A section that was asked for and of which the stream knows nothing, or nil.
+-- A requested section of which the stream has no value, or nil.
 local function lacking(data, endpoints)
   for _, name in ipairs(endpoints or {}) do
     local known = data[name] ~= nil
@@ -68,9 +68,9 @@ local function lacking(data, endpoints)
   end
 end
 
---- vehicle_data from the stream: params.age in seconds (60), endpoints as for the service. What was last known to hold earlier is left
---- out. Makes no call: nil, err, kind where nothing is known; err.kind "unsupported" without a receiver, "offline" where it is too old.
---- With params.fallback it fails also where one of the endpoints is missing, so that the caller makes a look.
+--- vehicle_data from the stream: params.age in seconds (60), endpoints as for the service. Older values are left out. Makes no call:
+--- returns nil, err, kind when there are no values; kind is "unsupported" without a receiver, "offline" when all values are too old. With
+--- params.fallback it also fails when one of the endpoints is missing, so that the caller makes a live read.
 function M.vehicle_data(car, params)
   check_options.names("vehicle_data", "parameter", params, { "from", "age", "endpoints", "fallback" })
   local age = check_options.seconds("vehicle_data", "age", params.age, 60)

@@ -1,4 +1,4 @@
--- Telemetry configurations: checked before they are sent, signed where the client has a key, and waited for.
+-- Telemetry configurations: checks them, signs them if the client has a key, sends them, and waits until the vehicle has adopted them.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -12,7 +12,7 @@ local M = {}
 
 local row = rows.by_name.create_fleet_telemetry_config
 
--- What to do about the reasons for which a vehicle is skipped, by reason.
+-- What to do about each reason for skipping a vehicle.
 local function skip_advice()
   local advice = {}
   for _, reason in ipairs(core.reasons()) do
@@ -21,8 +21,8 @@ local function skip_advice()
   return advice
 end
 
--- The vehicles that a configuration was not sent to as a list of { vin =, reason =, advice = }. The service says it as an object
--- from reason to VINs or from VIN to reason, or as a list of { vin, reason }.
+-- The vehicles that the configuration was not sent to, as a list of { vin =, reason =, advice = }. The service sends an object from reason
+-- to VINs or from VIN to reason, or a list of { vin, reason }.
 local function skipped_list(skipped)
   local list, advice = {}, skip_advice()
   local function add(vin, reason)
@@ -56,7 +56,7 @@ local function refusal(problems, report)
   })
 end
 
--- The audience of the token: every vehicle that trusts the key, or the one that is named.
+-- The audience of the token: every vehicle that trusts the key, or the named one.
 local function vin_for(params)
   if params.audience ~= "vehicle" then return nil end
   if #params.vins ~= 1 then errors.usage(row.method .. ": audience = \"vehicle\" needs exactly one VIN") end
@@ -70,12 +70,12 @@ local function through_proxy(client, params, options)
   return calls.run(call)
 end
 
---- Creates or replaces the configuration of vehicles. plain makes the row's own request; with a key the jws row carries a
---- signed token; commands = "proxy" leaves signing to the proxy, commands = "plain" leaves it out (applications with a CSR). A
---- configuration with problems returns nil, err, "invalid" with err.problems; the result carries the check's warnings.
---- options.force = true sends what the check refuses.
+--- Creates or replaces the configuration of vehicles. plain makes the row's own request. With a key, the jws row sends a signed token;
+--- commands = "proxy" leaves signing to the proxy, commands = "plain" sends it unsigned (applications with a CSR). A configuration with
+--- problems returns nil, err, "invalid" with err.problems; the result has the check's warnings. options.force = true sends a configuration
+--- that the check rejects.
 function M.create(plain, client, params, options, ...)
-  core.plan(row.pointer, client, params, options, ...) -- the caller's mistakes raise before anything else
+  core.plan(row.pointer, client, params, options, ...) -- usage errors raise before anything else
   local context = core.context(client)
   local commands = context.config.commands
   if params.audience and (not context.keys or commands == "proxy" or commands == "plain") then
@@ -102,8 +102,8 @@ end
 
 local first_pause, longest_pause, default_timeout = 5, 60, 1800
 
--- Why a vehicle with this reply will never stream: kind, text; nil while it may. key_paired = false alone prevents nothing:
--- configurations that were made before signing go on.
+-- Why a vehicle with this reply will never stream: kind, text; nil when it may. key_paired = false alone does not prevent streaming:
+-- configurations from before signing continue.
 local function hopeless(value, wall)
   local config = type(value.config) == "table" and next(value.config) ~= nil and value.config
   if not config then
@@ -124,9 +124,9 @@ local function never_synced(car, kind, text)
   return errors.failure(kind, "wait_telemetry_synced: " .. text, { vin = car.vin, request = request })
 end
 
---- Waits until the vehicle has taken the configuration over (synced), looking every few seconds at first, then each
---- minute: some 35 priced reads in the 1800 seconds of `timeout`. Returns the reply of fleet_telemetry_config, or nil, err,
---- "timeout"; "refused" or "limit_exceeded" at once where the reply says that waiting is of no use.
+--- Waits until the vehicle has adopted the configuration (synced), polling every few seconds at first, then each minute: some 35 billed
+--- reads in the 1800 seconds of `timeout`. Returns the reply of fleet_telemetry_config, or nil, err, "timeout"; or "refused" or
+--- "limit_exceeded" at once when the reply shows that waiting is useless.
 function M.wait_synced(car, options)
   check_options.names("wait_telemetry_synced", "option", options, { "timeout" })
   local timeout = check_options.seconds("wait_telemetry_synced", "timeout", options and options.timeout, default_timeout)

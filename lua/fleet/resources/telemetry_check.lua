@@ -1,7 +1,7 @@
 -- Checks a telemetry configuration before it is sent: types, names, host, port and certificates.
 --
--- The service accepts nearly anything and the vehicle then stays silent for hours (doc/protocol.md#telemetry-configuration). A problem is
--- certain to fail; a warning is likely to. Pure: the time is an argument.
+-- The service accepts nearly any configuration, and the vehicle may then stay silent for hours (doc/protocol.md#telemetry-configuration). A
+-- problem is certain to fail; a warning is likely to. Pure: the time is an argument.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -24,7 +24,7 @@ function Report:warning(where, ...)
   self.warnings[#self.warnings + 1] = { where = where, message = string.format(...) }
 end
 
--- True when the name is a key of the table known; else a problem.
+-- Returns true when the name is a key of the table known; else reports a problem.
 local function is_known(report, where, what, name, known)
   if known[name] then return true end
   report:problem(where, "%s", errors.unknown(what, name, known))
@@ -41,8 +41,8 @@ local function sorted_keys(t)
   return keys
 end
 
--- Warns of the names in t that have no check, for they may be new; then runs each check, also of a member that is missing.
--- where: of all the names, or nil: each is its own. prefix: before the name of a member.
+-- Warns of names in t without a check, because they may be new; then runs each check, also for missing members. where: of all the names, or
+-- nil: each is its own. prefix: before the name of a member.
 local function check_members(report, t, checks, what, where, prefix, ...)
   for _, name in ipairs(sorted_keys(t)) do
     if not checks[name] then report:warning(where or tostring(name), "%s", errors.unknown(what, name, checks)) end
@@ -156,7 +156,7 @@ end
 
 local alert_types = { customer = true, service = true, ["service-fix"] = true }
 local delivery_policies = { latest = true, no_retry = true }
-local far_future = 1e11 -- seconds since 1970; as milliseconds it is 1973
+local far_future = 1e11 -- seconds since 1970; milliseconds of this size are of 1973
 
 local function check_alerts(report, where, value)
   if value == nil then return end
@@ -179,7 +179,7 @@ local function check_expiry(report, where, value, _, wall)
   end
 end
 
--- The code that signs the configuration writes these two.
+-- The signing code sets these two itself.
 local function check_overwritten(report, where, value)
   if value ~= nil then report:warning(where, "is written by what signs the configuration: yours is not sent") end
 end
@@ -201,10 +201,9 @@ local members = {
   prefer_typed = check_boolean,
 }
 
---- Checks the config of create_fleet_telemetry_config.
--- config: the table; wall: UTC seconds for what depends on the time, or nil.
--- Returns { problems = list, warnings = list } of { where = "fields.Soc.interval_seconds", message = text }; a
--- configuration without problems can be sent. Raises when config is no table.
+--- Checks the config of create_fleet_telemetry_config. config: the table; wall: UTC seconds for checks that depend on the time, or nil.
+--- Returns { problems = list, warnings = list } of { where = "fields.Soc.interval_seconds", message = text }; a configuration without
+--- problems can be sent. Raises when config is not a table.
 function M.check(config, wall)
   if type(config) ~= "table" then errors.usage("config must be a table, got " .. type(config)) end
   local report = setmetatable({ problems = {}, warnings = {} }, Report)
@@ -212,7 +211,7 @@ function M.check(config, wall)
   return setmetatable(report, nil)
 end
 
---- The problems of a report as one sentence, or nil: it has none.
+--- The problems of a report as one sentence, or nil when there are none.
 function M.sentence(report)
   local lines = {}
   for i, problem in ipairs(report.problems) do lines[i] = problem.where .. " " .. problem.message end

@@ -1,7 +1,7 @@
--- site:time_of_use_settings: checked before it is sent, not sent when nothing would change, read back on request.
+-- site:time_of_use_settings: checks the tariff, skips the call when nothing would change, and reads the setting back on request.
 --
--- People lose money with a tariff that was accepted and then ignored, so that nothing invalid leaves (doc/protocol.md#tariff-checks).
--- What the service changes on arrival (negative prices, buy below sell) is reported in the result, never silent.
+-- An invalid tariff is never sent, because the service may accept it and then ignore it, which costs money (doc/protocol.md#tariff-checks).
+-- Changes that the service makes (negative prices, buy below sell) are reported in the result.
 
 local confirm = require "fleet.confirm"
 local core = require "fleet.core"
@@ -18,7 +18,7 @@ local function given(params)
   return params
 end
 
--- With force the content goes as it was given, whatever it is: a tariff that was read comes back exactly so.
+-- With force the content is sent exactly as given, so that a tariff that was read can be restored unchanged.
 local function read(value, options)
   if tariff.is(value) then return value end
   if type(options) == "table" and options.force == true then return (tariff.content_of(value)) end
@@ -34,8 +34,8 @@ local function in_force_already(site)
   return refused(site, errors.new("refused", row.name .. ": the site holds this tariff already"))
 end
 
---- Takes the place of the row's method. A tariff with problems returns nil, err, "invalid" with err.problems; one that is in
---- force already returns { changed = false }, unless force = true. The result tells what the service changes (normalisations).
+--- Replaces the row's method. A tariff with problems returns nil, err, "invalid" with err.problems. A tariff that is already in force
+--- returns { changed = false }, unless force = true. The result lists the service's changes (normalisations).
 function M.set(_, site, params, ...)
   if type(params) ~= "table" then errors.usage("%s: a tariff is needed, got %s", row.method, type(params)) end
   local wanted, err = read(given(params), (...))

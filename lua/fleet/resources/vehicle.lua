@@ -1,4 +1,4 @@
--- What a vehicle's methods do beyond their rows.
+-- Methods of a vehicle beyond its rows.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -6,7 +6,7 @@ local on_demand = require "fleet.util.on_demand"
 
 local M = { around = {}, methods = {} }
 
--- The state that a record tells decides what an unclear 408 means.
+-- The state in the handle's record decides how an ambiguous 408 is interpreted.
 local function with_state(plain, car, ...)
   local value, err, kind = plain(car, ...)
   if type(value) == "table" and type(value.state) == "string" then
@@ -18,7 +18,7 @@ end
 M.around.info = with_state
 M.around.wake_up = with_state
 
--- Whether the position was asked for and is missing in the data: it is in one section or in the other, by firmware.
+-- Whether the position was requested and is missing in the data; its section depends on the firmware.
 local function position_withheld(data, params)
   local endpoints = type(data) == "table" and type(params) == "table" and params.endpoints
   for _, section in ipairs(type(endpoints) == "table" and endpoints or {}) do
@@ -32,7 +32,7 @@ end
 
 local from_stream = on_demand.call("fleet.resources.stream", "vehicle_data")
 
--- From the client's receiver, without a call; with fallback = "look" a look where the stream lacks what was asked for.
+-- Reads from the client's receiver, without a call; with fallback = "look" makes a live read when the stream lacks a section.
 local function streamed(car, params)
   if params.from ~= "stream" then errors.unknown_choice("vehicle_data", "from", tostring(params.from), { "stream" }) end
   if params.fallback ~= nil and params.fallback ~= "look" then
@@ -43,7 +43,7 @@ local function streamed(car, params)
   return nil, nil, nil, { endpoints = params.endpoints }
 end
 
---- location_hidden = true when location was asked for and withheld. from = "stream": what the client's receiver knows, without a call.
+--- Sets location_hidden = true when location was requested and withheld. from = "stream": values of the client's receiver, without a call.
 function M.around.vehicle_data(plain, car, params, ...)
   if type(params) == "table" and params.from ~= nil then
     local data, why, what, look = streamed(car, params)
@@ -57,7 +57,7 @@ function M.around.vehicle_data(plain, car, params, ...)
   return value, err, kind
 end
 
---- { result = true, reason = "" }, "true" and true are the same answer in three published shapes.
+--- The service documents the same answer in three forms: { result = true, reason = "" }, "true" and true.
 function M.around.mobile_enabled(plain, car, options, ...)
   local value, err, kind = plain(car, options, ...)
   local raw = type(options) == "table" and options.raw
