@@ -1,18 +1,18 @@
--- Ages and ends that a living process counts, whether or not its wall clock is set.
+-- Ages and deadlines that stay correct when the wall clock is set.
 --
--- A wall clock may be set by years while a process runs: a small computer starts in the past, and jumps when the network comes.
--- What is noted by the wall clock is still aged by the monotonic clock, because each setting of the wall clock is remembered as
--- another difference between the two. Only what was noted before the process began is aged by the wall clock.
+-- A wall clock may be set by years while a process runs: a small computer starts in the past, and its clock jumps when the network comes.
+-- Each setting is recorded as a new difference between the wall clock and the monotonic one, so that times noted by the wall clock are
+-- still aged by the monotonic clock. Only times from before the process started are aged by the wall clock.
 
 local M = {}
 
-local drift = 2 -- seconds: a smaller change of the difference is no setting of the clock
-local most = 100 -- differences that are remembered
+local drift = 2 -- seconds: a smaller change of the difference does not count as setting the clock
+local most = 100 -- recorded differences
 
 local Ages = {}
 Ages.__index = Ages
 
--- The monotonic clock; the difference of this moment is the last of the list.
+-- Reads the monotonic clock, and records the present difference as the last of the list.
 local function read(self)
   local mono, wall = self.clock()
   local offsets, offset = self.offsets, wall - mono
@@ -24,8 +24,8 @@ local function read(self)
   return mono
 end
 
---- Seconds since a time that was noted by the wall clock, by this process or another: the smallest age that any setting of the
---- wall clock gives; 0 for a time to come.
+--- Seconds since a time noted by the wall clock, by this process or another: the smallest age that any setting of the wall clock gives; 0
+--- for a future time.
 function Ages.age(self, noted)
   local mono, age = read(self), nil
   for _, offset in ipairs(self.offsets) do
@@ -35,12 +35,12 @@ function Ages.age(self, noted)
   return age or 0
 end
 
---- UTC seconds as the wall clock had them when it was first read, counted on by the monotonic clock: they never jump.
+--- UTC seconds from the first reading of the wall clock, advanced by the monotonic clock: they never jump.
 function Ages.steady(self)
   return read(self) + self.offsets[1]
 end
 
---- Ages by a clock, function() -> mono, wall. It is read once now.
+--- Ages by a clock, function() -> mono, wall. It is read once at once.
 function M.new(clock)
   local self = setmetatable({ clock = clock, offsets = {} }, Ages)
   read(self)

@@ -1,4 +1,4 @@
--- Writes a file of the user's atomically, with a mode that only the user can read.
+-- Writes a file atomically, readable and writable by its owner only.
 
 local core = require "fleet.core"
 
@@ -25,7 +25,7 @@ function M.write(path, text)
   return write(path, text, false)
 end
 
---- Writes text to a path where there is no file: nil, err, "conflict" where there is one.
+--- Creates a file with this text; nil, err, "conflict" when the file exists.
 function M.create(path, text)
   return write(path, text, true)
 end

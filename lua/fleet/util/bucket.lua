@@ -1,14 +1,14 @@
--- A token bucket as text in the store, and the one decision on it: when may the next call go?
+-- A token bucket as text in the store, and the decision when the next call may start.
 --
--- Nothing here reads a clock or waits. A call that must wait reserves its token: the level goes below zero, and the next call
--- waits longer, so that calls of all processes start in the order in which they came. `at` in the future is a rest
--- that the service asked for, of `rest` seconds at most: more of it is another process's clock.
+-- This file reads no clock and does not wait. A call that must wait reserves its token: the level becomes negative, and the next call waits
+-- longer, so that calls of all processes start in the order of arrival. A future `at` is a pause that the service asked for, of at most
+-- `rest` seconds: a longer one is from another machine's clock.
 
 local M = {}
 
 M.longest_rest = 86400 -- seconds
 
-local kept_full = 60 -- seconds for which a full bucket is still kept
+local kept_full = 60 -- seconds for which a full bucket is stored
 
 --- The state of an unused bucket.
 function M.full(most, now)
@@ -45,12 +45,12 @@ function M.take(state, now)
   return after, wait
 end
 
---- Seconds for which a state says more than that the bucket is full.
+--- Seconds for which the state must be stored: afterwards it equals a full bucket.
 function M.lives(state, now)
   return state.at - now + (state.most - state.level) * 60 / state.most + kept_full
 end
 
---- After a 429: nothing goes for so many seconds, then one at a time. most: what the reply names as the limit, or nil.
+--- After a 429: no call for so many seconds, then one at a time. most: the limit in the reply, or nil.
 function M.rest(state, now, seconds, most)
   local after = filled(state, now)
   after.at = math.max(after.at, now + math.min(seconds, M.longest_rest))
@@ -64,7 +64,7 @@ end
 
 local most_tries = 50
 
--- What a step does to a state: the state after it, or nil where it stays, and the answer.
+-- Applies a step. Returns the new state, or nil when it is unchanged, and the answer.
 local function changed(state, step)
   if step.rest then return M.rest(state, step.now, step.rest, step.named), 0 end
   local after, wait = M.take(state, step.now)
@@ -72,7 +72,7 @@ local function changed(state, step)
   return after, wait
 end
 
---- Does a step (of store:pace) in a store that only compares: reads, decides and writes, again after each conflict. acts: with get and
+--- Runs a step (of store:pace) in a store with compare-and-swap only: reads, decides and writes, again after each conflict. acts: get and
 --- put. Returns the seconds, or nil, err, kind.
 function M.step(acts, key, step)
   for _ = 1, most_tries do
@@ -84,7 +84,7 @@ function M.step(acts, key, step)
     if put then return answer end
     if why ~= "conflict" then return nil, err, why end
   end
-  return 0 -- so many at once: the service's own limit decides
+  return 0 -- too many conflicts: leave it to the service's own limit
 end
 
 return M

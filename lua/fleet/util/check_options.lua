@@ -1,4 +1,4 @@
--- The options of a call that has no row: names and kinds of value.
+-- Checks the options of a call without a row: names and types.
 
 local errors = require "fleet.util.errors"
 local tables = require "fleet.util.tables"

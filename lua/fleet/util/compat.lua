@@ -1,5 +1,4 @@
--- What differs between the versions of Lua that this source runs on (doc/manual/versions.md). luacheck holds all other files
--- to what every version has.
+-- Differences between the supported versions of Lua (doc/manual/versions.md). luacheck limits all other files to what every version has.
 
 -- luacheck: std max
 
@@ -11,15 +10,15 @@ M.close_coroutine = coroutine.close or nothing
 
 -- ---- coroutines of tasks ----
 
--- nginx's Lua module puts coroutines in place of Lua's that belong to one request, and keeps Lua's own beside them. A task continues
--- in any request that runs the loop.
+-- nginx's Lua module replaces Lua's coroutine functions by ones that are tied to a request, and keeps Lua's own under these names. A task
+-- needs Lua's own, because it continues in any request that runs the loop.
 -- luacheck: globals coroutine._create coroutine._resume coroutine._yield coroutine._status
 M.coroutine = coroutine._create and
   { create = coroutine._create, resume = coroutine._resume, yield = coroutine._yield, status = coroutine._status } or coroutine
 
--- ---- finalisers of tables: before 5.2 userdata alone have them ----
+-- ---- finalisers of tables: before 5.2, only userdata have them ----
 
---- setmetatable for a metatable with __gc.
+--- setmetatable that also works for a metatable with __gc.
 M.finalised = setmetatable
 
 if newproxy then
@@ -31,7 +30,7 @@ if newproxy then
   end
 end
 
--- ---- whether a finaliser runs: Lua 5.4.4 and later stop the collector meanwhile, and say so ----
+-- ---- whether a finaliser is running: Lua 5.4.4 and later stop the collector then, and report it ----
 
 local collectgarbage = collectgarbage
 
@@ -41,10 +40,10 @@ if _VERSION == "Lua 5.1" then
   function M.in_finaliser() return false end
 end
 
--- ---- yields across pcall: 5.1 has none, nor across a generic for ----
+-- ---- yields across pcall: 5.1 has none, and none across a generic for ----
 
---- Whether a function that waits may be called by pcall, by the for statement and as a metamethod.
--- Not tried out: inside nginx nothing may yield while a module is loaded.
+--- Whether a function that yields may be called by pcall, by a generic for and as a metamethod. It is not tested by yielding: inside nginx
+--- no code may yield while a module is loaded.
 M.yields_everywhere = _VERSION ~= "Lua 5.1" or jit ~= nil
 
 if M.yields_everywhere then return M end
@@ -66,16 +65,16 @@ local function after_resume(inner, ran, ...)
   return after_resume(inner, coroutine.resume(inner, coroutine.yield(...)))
 end
 
---- pcall of a function that may wait: it runs in a coroutine of its own.
+--- pcall of a function that may yield: it runs in a coroutine of its own.
 function M.pcall(fn, ...)
   local outer = coroutine.running()
   if not outer then return pcall(fn, ...) end
   local created, inner = pcall(begin, fn, outer)
-  if not created then return pcall(fn, ...) end -- a function in C, or no memory
+  if not created then return pcall(fn, ...) end -- a C function, or out of memory
   return after_resume(inner, coroutine.resume(inner, ...))
 end
 
---- The running coroutine, seen from outside of M.pcall.
+--- The running coroutine, ignoring those of M.pcall.
 function M.running()
   local thread = coroutine.running()
   while thread and outer_of[thread] do thread = outer_of[thread] end

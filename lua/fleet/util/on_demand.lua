@@ -1,4 +1,4 @@
--- Modules that are loaded when they are first needed, so that a program pays for what it uses.
+-- Loads modules at first use, so that a program loads only what it uses.
 
 local M = {}
 

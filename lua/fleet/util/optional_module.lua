@@ -1,5 +1,5 @@
--- Optional modules are shared objects of their own (fleet.server, fleet.redis, fleet.mosquitto, fleet.stream). A build without
--- the library of one leaves it out, and the error is then one sentence with the remedy instead of a list of searched paths.
+-- Optional modules are separate shared objects (fleet.server, fleet.redis, fleet.mosquitto, fleet.stream). A build without the library of
+-- one lacks that module; the error then is a sentence with the fix instead of a list of searched paths.
 
 local libraries = {
   server = "libmicrohttpd", redis = "hiredis", mosquitto = "libmosquitto", stream = "libssl and libprotobuf-c",
@@ -7,7 +7,7 @@ local libraries = {
 
 local M = {}
 
---- Returns the module, or nil and the sentence that says how to get it. A module that exists and fails to load gives the loader's reason.
+--- Returns the module, or nil and a sentence that says how to get it. A module that exists and fails to load gives the loader's reason.
 function M.find(name)
   local ok, module = pcall(require, "fleet." .. name)
   if ok then return module end

@@ -1,4 +1,4 @@
--- What a failed reply says beside its error: the service's own name of the exchange, and texts for single fields.
+-- Details of a failed reply besides its error: the service's request id, and messages for single fields.
 
 local core = require "fleet.core"
 
@@ -8,11 +8,11 @@ local longest_id, most_text = 100, 300
 
 local function texts_of(messages)
   local found, names = {}, {}
-  for name, said in pairs(messages) do
-    if type(name) == "string" and type(said) == "string" then said = { said } end
-    if type(name) == "string" and type(said) == "table" then
+  for name, texts in pairs(messages) do
+    if type(name) == "string" and type(texts) == "string" then texts = { texts } end
+    if type(name) == "string" and type(texts) == "table" then
       local list = {}
-      for _, text in ipairs(said) do list[#list + 1] = type(text) == "string" and text or nil end
+      for _, text in ipairs(texts) do list[#list + 1] = type(text) == "string" and text or nil end
       found[name], names[#names + 1] = list, name
     end
   end
@@ -35,7 +35,7 @@ local function text_in(...)
   end
 end
 
---- Adds request_id, the service's own name of the exchange, and messages, what it says of single fields.
+--- Adds request_id, the service's own id of the exchange, and messages, its texts for single fields.
 function M.add(err, reply)
   local body = err.status and core.json_decode(reply:body())
   if type(body) ~= "table" then body = {} end

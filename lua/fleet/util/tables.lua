@@ -8,12 +8,12 @@ function M.add(into, more)
   return into
 end
 
---- A table of its own with the same members, and perhaps more.
+--- A new table with the same members, and those of more.
 function M.copy(t, more)
   return M.add(M.add({}, t), more)
 end
 
---- The same through all tables within.
+--- The same for all tables inside.
 function M.deep_copy(value)
   if type(value) ~= "table" then return value end
   local out = {}
@@ -21,7 +21,7 @@ function M.deep_copy(value)
   return out
 end
 
---- The members of a list as keys; an empty set for what is no list.
+--- The members of a list as keys; an empty set for a value that is not a list.
 function M.set(list)
   local set = {}
   for _, item in ipairs(type(list) == "table" and list or {}) do set[item] = true end
