@@ -53,5 +53,5 @@ return {
   { "lua/fleet/store/sealed.lua", "if not (self.key and account and is_sealed_account(self, account)) then return nil end",
     "if true then return nil end", { seal } },
   { "lua/fleet/store/sealed.lua", "if account then seal_account(self, account) end", "", { seal } },
-  { "lua/fleet/store/sealed.lua", "then return end -- with the next token that is written", "then break end", { seal } },
+  { "lua/fleet/store/sealed.lua", "then return end -- tried again with the next token that is written", "then break end", { seal } },
 }

@@ -28,8 +28,8 @@ local function read(name, given)
   return text
 end
 
---- The PEM texts of the options, by name; nil, err, kind where a file cannot be read. Raises for a wrong option. only: some of their
---- names, where not all are options.
+--- Reads the PEM texts of the options, by name; nil, err, kind when a file cannot be read. Raises for a wrong option. only: some of the
+--- names, when not all are options.
 function M.read(where, options, only)
   local pem, wanted = {}, only or names
   for _, name in ipairs(wanted) do
@@ -67,7 +67,7 @@ local function list(found)
   return table.concat(found, ", ")
 end
 
---- Sentences about the authorities that vehicles are believed by. authorities: of fleet.stream.authorities.
+--- Sentences about the authorities that the receiver trusts for vehicles. authorities: of fleet.stream.authorities.
 function M.remarks(authorities)
   local unknown, missing, ended, remarks = {}, {}, {}, {}
   for _, one in ipairs(authorities.given) do

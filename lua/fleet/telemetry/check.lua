@@ -1,5 +1,5 @@
--- Whether a vehicle would believe a receiver: its certificate, key and chain against the `ca` of a configuration, the vehicles' authorities
--- that it believes, its name and its port. Lines like those of `fleet doctor`: { name =, ok = true, false or nil, message =, fix = }.
+-- Checks whether a vehicle would trust a receiver: its certificate, key and chain against the `ca` of a configuration, the authorities that
+-- it trusts for vehicles, its name and its port. Lines like those of `fleet doctor`: { name =, ok = true, false or nil, message =, fix = }.
 
 local tasks = require "fleet.async"
 
@@ -15,7 +15,7 @@ end
 
 local function days_left(certificate, now) return math.floor((certificate.until_utc - now) / DAY) end
 
--- ---- our own files ----
+-- ---- the receiver's files ----
 
 local function check_order(lines, chain)
   for i = 1, #chain - 1 do
@@ -61,7 +61,7 @@ local function check_belief(lines, stream, given)
     or ". The maker's check_server_cert.sh, which leaves out the intermediates that the receiver sends, calls it invalid"))
 end
 
---- Lines about files. given: stream (fleet.stream), certificate, key, ca (PEM texts), host, now (UTC seconds).
+--- Checks the files. given: stream (fleet.stream), certificate, key, ca (PEM texts), host, now (UTC seconds).
 function M.files(given)
   local lines, stream = {}, given.stream
   local chain, err = stream.certificates(given.certificate)
@@ -89,7 +89,7 @@ end
 
 -- ---- the vehicles' authorities ----
 
---- Lines about the authorities that sign vehicles' certificates. pem: Tesla's file.
+--- Checks the authorities that sign vehicles' certificates. pem: Tesla's file.
 function M.authorities(stream, pem, simulated)
   local lines = {}
   local found, err = stream.authorities(pem)
@@ -117,7 +117,7 @@ end
 
 -- ---- the port ----
 
--- Connects without a certificate and without verifying. Returns the chain that the server shows, or nil and what went wrong.
+-- Connects without a certificate and without verifying. Returns the chain that the server presents, or nil and the error.
 local function served_chain(stream, address, host, port)
   local client, err = stream.client { address = address, name = host, port = port }
   if not client then return nil, err.message end
@@ -141,7 +141,7 @@ local function port_fix(host, port)
   return string.format("forward TCP port %d of your router, or of %s, to this machine, without a proxy that ends TLS", port, host)
 end
 
---- Lines about the way that vehicles take: name, port, and what is served there. given as for M.files, and port.
+--- Checks the connection that vehicles make: name, port, and the certificate served there. given as for M.files, and port.
 function M.way(given)
   local lines, stream = {}, given.stream
   local address, err = stream.resolve(given.host)
@@ -167,7 +167,7 @@ function M.way(given)
   end
   local good, failure = stream.verify_server(chain, given.ca, given.host)
   add(lines, "served chain", good == true, good and "a vehicle believes what is served" or "a vehicle would refuse what is served: "
-    .. failure.message, not good and "restart the receiver with the certificate that ca stands for" or nil)
+    .. failure.message, not good and "restart the receiver with the certificate that ca signed" or nil)
   return lines
 end
 

@@ -1,17 +1,18 @@
--- What a configuration can cost at most: each field at its interval, all the time that the car is awake. What really comes is far less,
--- since a field is sent only when it has changed.
+-- The highest cost of a configuration: each field at its interval whenever the car is awake. The real cost is far lower, because a field is
+-- sent only when it has changed.
 
 local M = {
   SIGNALS_A_DOLLAR = 150000, -- doc/protocol.md#prices
-  DISCOUNT = 10, -- dollars a month and account
-  HOURS = 3, -- awake a day, where the caller does not say it
+  DISCOUNT = 10, -- dollars per month and account
+  HOURS = 3, -- awake per day, by default
 }
 
 local SHORTEST = 0.5 -- seconds between two messages
 local DAYS = 365.25 / 12
 
---- The ceiling of a configuration. hours: that the car is awake a day (3). cars: 1. Returns { fields = list of { name =, interval =,
---- an_hour = signals }, an_hour =, a_month = signals, usd_an_hour =, usd_a_month =, hours =, cars =, covered = by the discount }.
+--- The highest cost of a configuration. hours: how long the car is awake per day (3). cars: 1. Returns { fields = list of { name =,
+--- interval =, an_hour = signals }, an_hour =, a_month = signals, usd_an_hour =, usd_a_month =, hours =, cars =, covered = by the discount
+--- }.
 function M.ceiling(config, hours, cars)
   local list, sum = {}, 0
   hours, cars = hours or M.HOURS, cars or 1

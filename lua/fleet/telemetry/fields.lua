@@ -1,5 +1,5 @@
--- The values of a record by the kinds of their fields: some vehicles and older firmware send text for numbers, booleans, enums and
--- places. The rows are src/tables/telemetry.c.
+-- Converts the values of a record by the kinds of their fields: some vehicles and older firmware send text for numbers, booleans, enums and
+-- positions. The rows are src/tables/telemetry.c.
 
 local core = require "fleet.core"
 
@@ -36,7 +36,7 @@ local function location(text)
   return latitude and longitude and { latitude = latitude, longitude = longitude }
 end
 
--- The value of a text by its field; nil where it is none.
+-- The value of a text by its field; nil when it is invalid.
 local function read(row, text)
   local kind = row and row.kind
   if kind == "number" or kind == "time" then return number(text) end
@@ -50,7 +50,7 @@ local function read(row, text)
   return text
 end
 
--- A number, and each of a place.
+-- Whether a number is finite, and each number of a position.
 local function is_finite(value)
   if type(value) == "number" then return value == value and math.abs(value) < math.huge end
   if type(value) == "table" then
@@ -61,8 +61,8 @@ local function is_finite(value)
   return true
 end
 
---- Completes a record's values from its texts. A text that is no value of its field stays in record.texts, and the field is unknown;
---- so is a number that is not finite.
+--- Completes a record's values from its texts. A text that is invalid for its field stays in record.texts, and the field is unknown; so is
+--- a number that is not finite.
 function M.complete(record)
   local values, invalid, unread = record.values, record.invalid, nil
   for name, value in pairs(values) do

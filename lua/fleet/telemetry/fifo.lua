@@ -1,5 +1,5 @@
--- Queues whose entries tasks work off one after another, in their order. The queues of a pool share a task for as long as no entry waits:
--- a task of its own for each record would cost more than the record.
+-- Queues whose entries tasks handle in order. The queues of a pool share a task while no entry waits: a separate task for each record would
+-- cost more than the record.
 
 local compat = require "fleet.util.compat"
 local tasks = require "fleet.async"
@@ -9,12 +9,12 @@ Fifo.__index = Fifo
 
 local M = {}
 
-local turn = 0.004 -- seconds of one task in a step of the loop
+local longest_run = 0.004 -- seconds of one task in a step of the loop
 
---- What the queues of a receiver share: those that have entries and no task.
+--- The pool of a receiver: its queues that have entries and no task.
 function M.pool() return { first = 1, last = 0, spawned = false } end
 
---- perform(entry) may wait; on_failure(failure) gets what it raises.
+--- perform(entry) may wait; on_failure(failure) is called with an error that it raises.
 function M.new(pool, perform, on_failure)
   return setmetatable({ pool = pool, first = 1, last = 0, running = false, perform = perform, on_failure = on_failure }, Fifo)
 end
@@ -38,10 +38,10 @@ local function ensure_task(pool)
   tasks.spawn(work, pool)
 end
 
--- An entry may wait: the other queues then go on in another task, which finds nothing to do where no entry waited.
+-- While an entry waits, another task handles the other queues; if none waited, that task finds nothing to do.
 function work(pool)
   pool.spawned = false
-  local until_ = tasks.real() + turn
+  local until_ = tasks.real() + longest_run
   while pool.first <= pool.last do
     local queue = pool[pool.first]
     pool[pool.first] = nil

@@ -1,5 +1,6 @@
--- A receiver of vehicles' telemetry on the loop: new{ … } listens, vehicles connect with their certificates, and records come in.
--- TLS, frames, envelopes and acknowledgements are src/stream; what a vehicle is known by is vehicle.lua. doc/manual/telemetry-receiver.md.
+-- A receiver of vehicles' telemetry on the loop: new{ … } listens, vehicles connect with their certificates, and the receiver delivers
+-- their records. src/stream has TLS, frames, envelopes and acknowledgements; vehicle.lua has the state of a vehicle.
+-- doc/manual/telemetry-receiver.md.
 
 local certificates = require "fleet.telemetry.certificates"
 local check_options = require "fleet.util.check_options"
@@ -19,27 +20,27 @@ local M = {}
 local Receiver = {}
 local receiver_mt = { __index = Receiver, __name = "fleet.telemetry" }
 
-local turn = 0.004 -- seconds for what has arrived
-local certificates_every, save_every = 1, 30 -- seconds, while something happens
-local waiting_records = 256 -- of a reader
-local messages_of_piece = 512 -- in 16 KB: more than fit there
+local longest_drain = 0.004 -- seconds per iteration of the loop
+local certificates_every, save_every = 1, 30 -- seconds; only while records arrive
+local waiting_records = 256 -- per reader
+local messages_of_piece = 512 -- per 16 KB read: more than fit
 local topics = { V = true, alerts = true, errors = true }
 
 function receiver_mt.__tostring(self)
   return self.raw and "fleet.telemetry (port " .. self.port .. ")" or "fleet.telemetry (closed)"
 end
 
--- ---- what is reported ----
+-- ---- reports ----
 
 local function wall() return (select(2, tasks.loop.clock())) end
 
 local function print_notice(text) io.stderr:write("fleet: telemetry: ", text, "\n") end
 
--- Failures of the functions that it calls, certificates, limits: once each while nothing else of its kind is said. What on_notice
--- raises goes to standard error: given to on_notice again, it would fail again.
+-- Reports failures of the functions that the receiver calls, certificates and limits. A repeated text is reported once. An error of
+-- on_notice goes to standard error: passed to on_notice again, it would fail again.
 local function notice(self, kind, text)
-  if self.said[kind] == text then return end
-  self.said[kind] = text
+  if self.reported[kind] == text then return end
+  self.reported[kind] = text
   local on_notice = self.options.on_notice
   if not on_notice then return print_notice(text) end
   self.calls:push(function()
@@ -71,7 +72,7 @@ local function event(self, vehicle, what, record, reason)
   end
 end
 
--- Those of receiver:listen.
+-- Calls the functions of receiver:listen.
 local function call_listeners(self, vehicle, what, record, changed)
   for fn in pairs(tables.copy(self.listeners[vehicle.vin])) do
     local ran, failure = pcall(fn, vehicle, what, record, changed)
@@ -90,7 +91,7 @@ end
 
 local function key_of(vin) return "telemetry/" .. vin end
 
--- Takes what the store keeps of a vehicle. While the store cannot be read, `unread` keeps its record from being overwritten.
+-- Reads the stored state of a vehicle. While the store cannot be read, `unread` keeps its record from being overwritten.
 local function read_kept(self, vehicle)
   local text, err, kind = self.options.store:get(key_of(vehicle.vin))
   vehicle.unread = text == nil and kind ~= nil
@@ -111,12 +112,12 @@ local function known(self, vin)
     local done, err = read_kept(self, vehicle)
     if not done then notice(self, "store", "kept values are not read: " .. tostring(err)) end
   end
-  self.vehicles[vin] = self.vehicles[vin] or vehicle -- another task may have read it meanwhile
+  self.vehicles[vin] = self.vehicles[vin] or vehicle -- another task may have read it in the meantime
   return self.vehicles[vin]
 end
 
 local function save(self)
-  for vin, vehicle in pairs(tables.copy(self.vehicles)) do -- a copy: the store may wait, and vehicles come meanwhile
+  for vin, vehicle in pairs(tables.copy(self.vehicles)) do -- a copy: the store may wait, and vehicles may be added
     if vehicle.dirty then
       local done, err = true, nil
       if vehicle.unread then done, err = read_kept(self, vehicle) end
@@ -144,7 +145,7 @@ local function admission(self, record, handle)
   if self.options.allowed(vin) ~= true then return refused(self, record, handle, "it is not among 'vehicles'") end
   local vehicle = known(self, vin)
   if self.raw == nil then return end
-  if not handle:admit(true) then return end -- it has gone meanwhile
+  if not handle:admit(true) then return end -- it has disconnected
   while vehicle.sockets >= self.options.limits.vehicle_connections do
     vehicles.drop_oldest(vehicle, wall()):end_connection(1008, "the vehicle has connected again")
   end
@@ -153,7 +154,7 @@ local function admission(self, record, handle)
   call_listeners(self, vehicle, "connected", record)
 end
 
--- It may wait: for the store, and for a function of the caller's.
+-- May wait for the store, and for the caller's function.
 local function connected(self, record, handle)
   tasks.spawn(function()
     local ran, failure = compat.pcall(admission, self, record, handle)
@@ -174,7 +175,7 @@ end
 
 -- ---- records ----
 
--- The record as the caller sees it.
+-- The record in the form for the caller.
 local function completed(record)
   record.vin, record.id, record.kind = record.id, nil, nil
   if record.values then fields.complete(record) end
@@ -190,7 +191,7 @@ local function wake_waits(self, vehicle, record)
   end
 end
 
--- Until the seconds have passed, or the receiver closes or has closed.
+-- Waits until the seconds have passed, or the receiver closes or has closed.
 local function pause(self, seconds)
   local promise = tasks.promise()
   self.pauses[promise] = true
@@ -203,7 +204,7 @@ local function end_pauses(self)
   for promise in pairs(self.pauses) do tasks.wake(promise) end
 end
 
--- An output that is away makes the vehicle wait. A receiver that closes tries once more.
+-- Stores a record in one output. While the output is unavailable, the vehicle waits. A closing receiver tries once more.
 local function store_in(self, output, record)
   local seconds = 1
   while true do
@@ -220,7 +221,7 @@ local function lost(self)
   notice(self, "lost", "records that were acknowledged are lost: an output has not stored them (lost in stats)")
 end
 
--- Each gets the record, also where another fails.
+-- Gives the record to each output, even when another one fails.
 local function hand_over(self, record, handle, answered)
   local stored, kept, failure = true, true, nil
   local function give(give_it, ...)
@@ -241,8 +242,8 @@ local function hand_over(self, record, handle, answered)
   if failure ~= nil then error(failure, 0) end
 end
 
--- Whether a queue of the vehicle's takes another message: those of connections that have ended stay in it, and must not add up. A
--- connection may have more than its limit waiting, since what it sends is read in pieces.
+-- Whether a queue of the vehicle's accepts another message: messages of ended connections stay in it and must not add up. A connection may
+-- exceed its limit, because its bytes are read in pieces.
 local function has_room(self, queue)
   local limits = self.options.limits
   return queue:size() < (limits.unacknowledged + messages_of_piece) * limits.vehicle_connections
@@ -255,8 +256,8 @@ local function leave(self, vehicle, handle)
   handle:leave()
 end
 
--- Acknowledged when it was stored; at_once as soon as it is taken, but while the function is behind when it has been called, so that
--- the vehicle waits and nothing grows.
+-- Acknowledges a record when it is stored; with at_once as soon as it is received, unless the caller's function is still running: the
+-- vehicle then waits, so that no queue grows.
 local function deliver(self, vehicle, record, handle)
   if not self.options.on_record and not self.options.outputs[1] then return handle:acknowledge() end
   if not has_room(self, vehicle.calls) then return leave(self, vehicle, handle) end
@@ -288,7 +289,7 @@ local function take(self, vehicle, record, handle)
   deliver(self, vehicle, record, handle)
 end
 
--- Seconds until the vehicle may send another message: 0 takes one.
+-- Seconds until the vehicle may send another message; 0 takes a token.
 local function take_token(self, vehicle)
   local most, now = self.options.limits.per_minute, tasks.now()
   vehicle.tokens = math.min(most, vehicle.tokens + (now - vehicle.tokens_at) * most / 60)
@@ -298,10 +299,10 @@ local function take_token(self, vehicle)
   return 0
 end
 
--- A vehicle that sends too much waits: its messages are taken later, and meanwhile no more of its bytes are read.
+-- Delays a vehicle that sends too much: its messages are processed later, and its bytes are not read in the meantime.
 local function hold_back(self, vehicle, record, handle)
-  if not vehicle.held then
-    vehicle.held = fifos.new(self.pool, function(entry)
+  if not vehicle.delayed then
+    vehicle.delayed = fifos.new(self.pool, function(entry)
       while self.raw do
         local seconds = take_token(self, vehicle)
         if seconds == 0 then return take(self, vehicle, entry.record, entry.handle) end
@@ -309,8 +310,8 @@ local function hold_back(self, vehicle, record, handle)
       end
     end, function(failure) notice(self, "function", tostring(failure)) end)
   end
-  if not has_room(self, vehicle.held) then return leave(self, vehicle, handle) end
-  vehicle.held:push { record = record, handle = handle }
+  if not has_room(self, vehicle.delayed) then return leave(self, vehicle, handle) end
+  vehicle.delayed:push { record = record, handle = handle }
   self.counts.limited = self.counts.limited + 1
   notice(self, "limit", string.format("…%s sends more than %d messages a minute (limit per_minute): they are taken later",
     string.sub(vehicle.vin, -4), self.options.limits.per_minute))
@@ -320,12 +321,12 @@ local function message(self, record, handle)
   local vehicle = self.vehicles[record.id]
   if not vehicle then return handle:leave() end
   record.arrived = wall()
-  if not topics[record.topic] then -- the topic connectivity is the receiver's own, and not believed from a vehicle
+  if not topics[record.topic] then -- the topic connectivity is the receiver's own: a vehicle must not send it
     self.counts.ignored = self.counts.ignored + 1
     return handle:acknowledge()
   end
   completed(record)
-  local is_behind = vehicle.held and vehicle.held.running
+  local is_behind = vehicle.delayed and vehicle.delayed.running
   if is_behind or take_token(self, vehicle) > 0 then return hold_back(self, vehicle, record, handle) end
   take(self, vehicle, record, handle)
 end
@@ -336,9 +337,9 @@ local arrivals = {
   damaged = function(self, record) event(self, self.vehicles[record.id], "damaged", record) end,
 }
 
--- Some milliseconds; what is left is taken in the next turn of the loop.
+-- Processes messages for some milliseconds; the rest waits for the next iteration of the loop.
 local function drain(self)
-  local until_ = tasks.real() + turn
+  local until_ = tasks.real() + longest_drain
   while self.raw do
     local what, record, handle = self.raw:take()
     if not what then return end
@@ -347,9 +348,9 @@ local function drain(self)
   end
 end
 
--- ---- certificates that change ----
+-- ---- certificate files that change ----
 
---- Reads the certificate files anew, for connections to come. Returns true, or nil, err, kind and the earlier ones stay.
+--- Reads the certificate files again, for new connections. Returns true; or nil, err, kind, and the earlier ones stay in use.
 function Receiver:reload()
   if not self.raw then return errors.failure("closed", "the receiver is closed") end
   local pem, err, kind = certificates.read(options.where, self.options)
@@ -364,7 +365,7 @@ function Receiver:reload()
   return true
 end
 
--- Before connections are accepted, so that a new one gets the new certificate.
+-- Checks the files before connections are accepted, so that a new connection gets the new certificate.
 local function keep_certificates(self)
   if not self.has_files or tasks.now() - self.certificates_at < certificates_every then return end
   self.certificates_at = tasks.now()
@@ -386,7 +387,7 @@ local function keep_values(self)
   end)
 end
 
---- What is to be known of the vehicles' authorities, as sentences; said in on_notice, too.
+--- Sentences about the vehicles' authorities; on_notice gets them too.
 function Receiver:remarks()
   local authorities = self.library.authorities(self.pem.client_ca)
   local remarks = authorities and certificates.remarks(authorities) or {}
@@ -396,20 +397,20 @@ end
 
 -- ---- making one ----
 
--- raw: what takes connections and messages.
+-- raw: the source of connections and messages.
 local function over(raw, read)
   local self = setmetatable({
-    options = read, raw = raw, port = read.port, vehicles = {}, waits = {}, said = {}, listeners = {},
+    options = read, raw = raw, port = read.port, vehicles = {}, waits = {}, reported = {}, listeners = {},
     certificates_at = tasks.now(), saved_at = tasks.now(), saving = false,
-    readers = setmetatable({}, { __mode = "k" }), -- those that a loop has left are forgotten
+    readers = setmetatable({}, { __mode = "k" }), -- weak: readers that a loop has left are forgotten
     counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, lost = 0, unreported = 0, damaged = 0, refused = 0 },
-    pool = fifos.pool(), pauses = {}, closed = false, -- promises that closing wakes; whether the outputs have closed
+    pool = fifos.pool(), pauses = {}, closed = false, -- pauses: promises that closing wakes
   }, receiver_mt)
   self.calls = calls_of(self)
   return self
 end
 
---- Takes what has come, some of it in the next turn of the loop.
+--- Processes what has arrived, some of it in the next iteration of the loop.
 function Receiver:arrived()
   drain(self)
   keep_values(self)
@@ -418,7 +419,7 @@ end
 --- The options and limits as rows, for the command line and the manual.
 M.options, M.limits = options.list, options.limits
 
---- A receiver that listens, or nil, err, kind. Raises for a wrong option. See doc/manual/telemetry-receiver.md.
+--- A listening receiver, or nil, err, kind. Raises for a wrong option. See doc/manual/telemetry-receiver.md.
 function M.new(given)
   local read = options.read(given)
   local pem, err, kind = certificates.read(options.where, read)
@@ -446,21 +447,21 @@ function M.new(given)
   return self
 end
 
---- A receiver of a simulation, without a network: raw has take, stats and close as the listener of fleet.stream has. Options as for new.
---- receiver:arrived() takes what has come.
+--- A receiver of a simulation, without a network: raw has the methods take, stats and close of fleet.stream's listener. Options as for new.
+--- receiver:arrived() processes what has arrived.
 function M.over(raw, given)
   return over(raw, options.read(tables.copy(given, { port = 0 })))
 end
 
--- ---- what a caller asks ----
+-- ---- queries ----
 
 local function check_vin(self, name, vin)
   if not core.is_vin(vin) then errors.usage("%s: '%s' is not a VIN", name, tostring(vin)) end
   if self.options.allowed(vin) ~= true then errors.usage("%s: …%s is not among 'vehicles'", name, string.sub(vin, -4)) end
 end
 
---- What is known of a vehicle: { online, since, interface, client_version, values, at, age(name) }. It stays up to date.
---- A vehicle that is not connected here may be connected to another receiver that writes to the same Redis: that is asked.
+--- The state of a vehicle: { online, since, interface, client_version, values, at, age(name) }. It stays up to date. For a vehicle that is
+--- not connected here, it first reads the values that other receivers wrote to the same Redis.
 function Receiver:vehicle(vin)
   check_vin(self, "vehicle", vin)
   local vehicle = known(self, vin)
@@ -473,8 +474,8 @@ function Receiver:vehicle(vin)
   return vehicle
 end
 
---- Waits until a field is a value, or what a function of the value says; without either, until the vehicle sends it. A value that is
---- known already counts. Returns the value and its time, or nil, err, "timeout".
+--- Waits until a field has a value, or a function of the value returns true; without either, until the vehicle sends the field. A value
+--- that is already known counts. Returns the value and its time, or nil, err, "timeout".
 function Receiver:wait(vin, name, wanted, given)
   check_vin(self, "wait", vin)
   if type(name) ~= "string" or name == "" then errors.usage("wait: the field's name must be a text") end
@@ -510,8 +511,8 @@ function Receiver:wait(vin, name, wanted, given)
     name, timeout, vehicle.online and "connected" or "not connected", last == nil and "not known" or tostring(last)))
 end
 
---- Calls fn(vehicle, what, record, changed) at once for each record of values ("record"; changed: a set of the fields that have another
---- value now) and each connection ("connected", "disconnected") of a vehicle. fn must not wait. Returns a function that ends it.
+--- Calls fn(vehicle, what, record, changed) at once for each record of values ("record"; changed: a set of the fields whose value has
+--- changed) and each connection ("connected", "disconnected") of a vehicle. fn must not wait. Returns a function that removes the listener.
 function Receiver:listen(vin, fn)
   check_vin(self, "listen", vin)
   self.listeners[vin] = self.listeners[vin] or {}
@@ -519,8 +520,9 @@ function Receiver:listen(vin, fn)
   return function() self.listeners[vin][fn] = nil end
 end
 
---- An iterator over the records of a vehicle, or of all, for a task: `for record in receiver:records(vin) do`. A reader that is slow
---- loses the oldest of more than 256 that wait; its member `lost` counts them. close() ends it. Tasks that share one share its records.
+--- An iterator over the records of a vehicle, or of all, for a task: `for record in receiver:records(vin) do`. When more than 256 records
+--- wait for a slow reader, it loses the oldest; its member `lost` counts them. close() ends it. Tasks that share an iterator share its
+--- records.
 function Receiver:records(vin)
   if vin ~= nil then check_vin(self, "records", vin) end
   local reader = records.new(vin, waiting_records)
@@ -528,8 +530,8 @@ function Receiver:records(vin)
   return reader
 end
 
---- Figures since it was made: connections, accepted, handshakes_failed, messages, acknowledged, signals, online, vehicles, limited,
---- ignored, unstored, lost, unreported, damaged, refused; and those of its outputs.
+--- Counters since the receiver was made: connections, accepted, handshakes_failed, messages, acknowledged, signals, online, vehicles,
+--- limited, ignored, unstored, lost, unreported, damaged, refused; and those of its outputs.
 function Receiver:stats()
   local stats = tables.copy(self.counts, self.raw and self.raw:stats() or self.last_stats)
   stats.online, stats.vehicles = 0, 0
@@ -541,7 +543,7 @@ function Receiver:stats()
   return stats
 end
 
--- Behind what they are still to be given: records that were acknowledged at once.
+-- Closes the outputs after they have received the records that were already acknowledged.
 local function close_outputs(self)
   local queues = { self.calls }
   for _, vehicle in pairs(self.vehicles) do queues[#queues + 1] = vehicle.calls end
@@ -560,8 +562,7 @@ local function close_outputs(self)
   for _, queue in ipairs(queues) do queue:push(worked_off) end
 end
 
---- Ends all connections; what waits for records ends. Outputs still get the records that were acknowledged, and then end. May be
---- called twice.
+--- Ends all connections and all waits for records. Outputs still get the acknowledged records, and then close. May be called twice.
 function Receiver:close()
   local raw = self.raw
   if not raw then return end
@@ -573,7 +574,7 @@ function Receiver:close()
   end_pauses(self)
   for _, vehicle in pairs(self.vehicles) do
     vehicle.sockets, vehicle.connections, vehicle.left = 0, {}, nil
-    if vehicle.held then vehicle.held:clear() end
+    if vehicle.delayed then vehicle.delayed:clear() end
   end
   for _, waits in pairs(self.waits) do
     for wait in pairs(waits) do tasks.wake(wait.promise) end
@@ -583,8 +584,8 @@ function Receiver:close()
   if self.options.store then save_all(self) end
 end
 
---- Closes and waits until the outputs have stored what was acknowledged. Returns true, or nil, err, kind: what was lost, or still waits
---- after the timeout (10 seconds).
+--- Closes and waits until the outputs have stored the acknowledged records. Returns true; or nil, err, kind when records were lost, or
+--- still wait after the timeout (10 seconds).
 function Receiver:finish(given)
   check_options.names("finish", "option", given, { "timeout" })
   local timeout = check_options.seconds("finish", "timeout", given and given.timeout, 10)

@@ -1,4 +1,4 @@
--- Looks that a receiver answers for automations and the MQTT bridge, so that they cost nothing.
+-- Reads that a receiver answers for automations and the MQTT bridge, so that they are free.
 
 local core = require "fleet.core"
 local tables = require "fleet.util.tables"
@@ -6,31 +6,31 @@ local view = require "fleet.telemetry.view"
 
 local M = {}
 
---- Seconds between two billed looks at a section of which something is read that is not streamed.
+--- Seconds between billed reads of a section that has a needed field which is not streamed.
 M.look_every = 3600
 
---- Seconds for which a car may be awake without a connection before that counts as a failure.
+--- Seconds for which a car may be awake without connecting before that counts as a failure.
 M.connects_within = 600
 
---- Seconds after a command until its effect has surely been streamed: fields have intervals.
+--- Seconds after a command until its effect has certainly been streamed: fields have intervals.
 M.settles_within = 120
 
-local newest = 60 -- seconds: what was known to hold earlier does not count
+local newest = 60 -- seconds: older values do not count
 local openings = { "df", "dr", "pf", "pr", "ft", "rt", "fd_window", "fp_window", "rd_window", "rp_window" }
 
---- Whether a receiver may know of this vehicle.
+--- Whether a receiver may have values of this vehicle.
 function M.streams(receiver, vin)
   return core.is_vin(vin) and receiver.options.allowed(vin) == true
 end
 
---- The client's receiver where it is open and may know of this vehicle; else nil.
+--- The client's receiver if it is open and may have values of this vehicle; else nil.
 function M.receiver(context, vin)
   local receiver = context and context.receiver
   if not receiver or not receiver.raw or not vin then return nil end
   return M.streams(receiver, vin) and receiver or nil
 end
 
---- Calls fn(path, value, name) as view.each does. Where only the usable level is streamed (Soc), it is the battery's level, too.
+--- Calls fn(path, value, name) as view.each does. When only the usable level is streamed (Soc), it also serves as the battery's level.
 function M.each(vehicle, fn)
   local has_level = vehicle.values.BatteryLevel ~= nil
   view.each(vehicle, function(path, value, name)
@@ -39,7 +39,7 @@ function M.each(vehicle, fn)
   end)
 end
 
--- Whether the car is locked and every opening that it streams is closed: then it does not matter who sits in it.
+-- Whether the car is locked and every opening that it streams is closed: then a person inside does not matter.
 local function is_closed(vehicle_state)
   if vehicle_state.locked ~= true then return false end
   for _, name in ipairs(openings) do
@@ -49,10 +49,10 @@ local function is_closed(vehicle_state)
   return true
 end
 
--- What is not streamed and is too old after a minute, unless it does not matter now.
+-- Fields that are not streamed and count as too old after a minute, unless they do not matter now.
 local changes_fast = { is_user_present = is_closed, managed_charging_state = function() return false end }
 
--- Not too old within a day.
+-- Fields that count for a day.
 local changes_seldom = tables.set { "car_version", "charger_pilot_current", "scheduled_charging_start_time_app" }
 local seldom_for = 86400 -- seconds
 
@@ -67,7 +67,7 @@ local function invalid_by(vehicle, list)
   return invalid
 end
 
--- Whether a field that the stream lacks may be taken from the last look. seen: the section, or nil; age: since the last look at it.
+-- Whether a field that the stream lacks may be taken from the last read. seen: the section, or nil; age: since its last read.
 local function may_be_kept(name, field, streamed, seen, age)
   local fast = changes_fast[field]
   if seen and seen[field] == nil then return true end -- the car does not have it
@@ -76,7 +76,7 @@ local function may_be_kept(name, field, streamed, seen, age)
   return seen ~= nil and age < M.look_every and not view.has(name, field)
 end
 
--- A section of the stream, with what the caller reads and is not streamed of the last look. nil: a look is needed.
+-- A section of the stream, completed by fields of the last read that the caller needs and the stream lacks. nil: a new read is needed.
 local function completed(name, streamed, seen, age, invalid, known)
   if name == "charge_state" and streamed.battery_level == nil then streamed.battery_level = streamed.usable_battery_level end
   for _, field in ipairs(known.reads[name] or {}) do
@@ -89,9 +89,9 @@ local function completed(name, streamed, seen, age, invalid, known)
   return streamed
 end
 
---- The sections (a list of names) as vehicle_data has them, or nil where a look is needed. known: { looked = { section = when it was last
---- looked at }, seen = { section = its fields }, reads = { section = list of the fields that the caller reads }, strict = a field that it
---- reads must have a value, suffices = function(name, section): whether it has what is needed }.
+--- The sections (a list of names) in the form of vehicle_data, or nil when a read is needed. known: { looked = { section = time of its last
+--- read }, seen = { section = its fields }, reads = { section = list of the fields that the caller needs }, strict = all those fields must
+--- have a value, suffices = function(name, section): whether the section has what is needed }.
 function M.sections(vehicle, list, known, now)
   if not vehicle.online then return nil end
   local data, invalid, out = view.of(vehicle, { age = newest, sections = tables.set(list) }), invalid_by(vehicle, list), {}

@@ -1,4 +1,4 @@
--- The options of a receiver, as rows, and how they are checked and completed.
+-- The options of a receiver as rows, their checks and defaults.
 
 local check_options = require "fleet.util.check_options"
 local core = require "fleet.core"
@@ -85,7 +85,7 @@ local function check(option, value)
   end
 end
 
---- The options, checked and completed. Raises what is wrong.
+--- Checks the options and adds defaults. Raises for a wrong one.
 function M.read(given)
   if type(given) ~= "table" then errors.usage("%s: the options must be a table, got %s", where, type(given)) end
   local names, read = {}, {}

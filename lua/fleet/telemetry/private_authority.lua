@@ -1,5 +1,6 @@
--- A private authority of ten years and a receiver's certificate below it: cars are given the authority, so that a renewed certificate
--- needs no new configuration. The files: authority.pem, authority-key.pem, chain.pem, key.pem; keys are readable by their owner only.
+-- Makes a private certificate authority, valid for ten years, and a receiver's certificate signed by it. Cars get the authority, so that a
+-- renewed certificate needs no new configuration. The files: authority.pem, authority-key.pem, chain.pem, key.pem; keys are readable by
+-- their owner only.
 
 local atomic_file = require "fleet.util.atomic_file"
 local core = require "fleet.core"
@@ -17,7 +18,7 @@ end
 
 M.read = read
 
--- { certificate =, key = }, made is true for a new one; or nil, err, kind.
+-- Returns { certificate =, key = }, made = true for a new one; or nil, err, kind.
 local function authority(stream, directory, host)
   local certificate, key = read(directory .. "/authority.pem"), read(directory .. "/authority-key.pem")
   if certificate and key then return { certificate = certificate, key = key } end
@@ -38,8 +39,8 @@ function M.paths(directory)
   }
 end
 
---- Makes or renews the certificate of a host (a name or an address) in a directory, below the authority that is there or a new one. days:
---- how long it lasts (730). Returns { host =, new_authority =, until_utc =, paths … }, or nil, err, kind.
+--- Makes or renews the certificate of a host (a name or an address) in a directory, signed by the authority there or a new one. days: its
+--- validity (730). Returns { host =, new_authority =, until_utc =, paths … }, or nil, err, kind.
 function M.issue(directory, host, days)
   local problem = core.hostname.host_problem(host)
   local is_address = string.find(host, "^[%d.]+$") or string.find(host, "^%x*:[%x:]+$")

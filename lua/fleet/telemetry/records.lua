@@ -1,5 +1,5 @@
--- Records for tasks that read them in a loop. A slow reader loses the oldest records, which are counted: memory does not grow. Of
--- several tasks that share a reader each gets the next record, the one that waits longest first.
+-- Readers of records for tasks that loop over them. A slow reader loses the oldest records, which are counted, so that memory is bounded.
+-- When several tasks share a reader, each gets the next record, in the order in which they began to wait.
 
 local compat = require "fleet.util.compat"
 local tasks = require "fleet.async"
@@ -10,7 +10,8 @@ Reader.__name = "fleet.telemetry.records"
 
 local M = {}
 
--- How many tasks wait for a reader: the receiver holds readers weakly, and such a task is held by its reader alone.
+-- The number of tasks that wait for each reader: the receiver refers to readers weakly, and this table keeps a reader alive while tasks
+-- wait.
 M.awaited = {}
 
 --- most: records that wait for the reader.
@@ -47,7 +48,7 @@ local function next_record(self)
     M.awaited[self] = (M.awaited[self] or 0) + 1
     local ran, raised = compat.pcall(tasks.await, promise)
     stop_waiting(self, promise)
-    if not ran then -- cancelled, maybe just after it was woken: the record is another task's
+    if not ran then -- cancelled, perhaps just after it was woken: the record goes to another task
       if self.first <= self.last then wake_one(self) end
       error(raised, 0)
     end
@@ -59,12 +60,12 @@ local function next_record(self)
   return record
 end
 
---- The next record; waits for it. nil once it was closed.
+--- The next record; waits for it. nil after the reader was closed.
 function Reader:__call()
   return tasks.iterate(next_record, self)
 end
 
---- No further records; those that wait can still be read.
+--- Accepts no further records; the buffered ones can still be read.
 function Reader:close()
   self.closed = true
   while self.waiting[1] do wake_one(self) end

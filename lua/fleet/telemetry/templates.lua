@@ -1,5 +1,5 @@
--- Telemetry configurations to begin with, by what they are for. Each field is sent when it has changed, and once an hour anyway; what was
--- not acknowledged is sent again (delivery_policy "latest"). An interval delays no change that comes after a longer silence.
+-- Templates of telemetry configurations, by purpose. Each field is sent when it has changed, and at least once an hour; unacknowledged
+-- values are sent again (delivery_policy "latest"). An interval does not delay the first change after a longer silence.
 
 local errors = require "fleet.util.errors"
 
@@ -56,7 +56,7 @@ M.names = {}
 local by_name = {}
 for i, template in ipairs(templates) do M.names[i], by_name[template.name] = template.name, template end
 
---- What a template is for; nil where there is none of this name.
+--- The purpose of a template; nil for an unknown name.
 function M.doc(name) return by_name[name] and by_name[name].doc end
 
 --- The configuration of a template. given: hostname, port, ca of the receiver; without them only `fields` and `delivery_policy`.

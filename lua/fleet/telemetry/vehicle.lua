@@ -1,11 +1,11 @@
--- What a receiver knows of one vehicle: its connections and the newest value of each field with its time.
+-- The receiver's state of one vehicle: its connections and the newest value of each field with its time.
 
 local core = require "fleet.core"
 local tasks = require "fleet.async"
 
 local M = {}
 
-local grace = 5 -- seconds without a connection in which the vehicle still counts as online: it connects anew within a second
+local grace = 5 -- seconds without a connection in which the vehicle still counts as online: it reconnects within a second
 
 local methods, computed = {}, {}
 
@@ -14,24 +14,24 @@ function computed.online(self)
   return self.sockets > 0 or self.left ~= nil and tasks.steady() - self.left < grace
 end
 
---- UTC seconds: since when it is connected, or since when it is not; nil: it never was.
+--- UTC seconds of the last change between connected and disconnected; nil if it was never connected.
 function computed.since(self)
   if computed.online(self) then return self.connected_at end
   return self.left_at
 end
 
---- Seconds since the vehicle sent the field's newest value; nil where the value is not known.
+--- Seconds since the vehicle sent the field's newest value; nil when the value is unknown.
 function methods.age(self, name)
   local at = self.at[name]
   return at and tasks.age(at) or nil
 end
 
---- The newest values in the shape of vehicle_data: see view.lua.
+--- The newest values in the form of vehicle_data: see view.lua.
 function methods.vehicle_data(self, given)
   return (require("fleet.telemetry.view").of(self, given))
 end
 
---- Methods work with a dot, too: vehicle.age "Soc".
+--- Methods also work with a dot: vehicle.age "Soc".
 local function bound(self, name)
   return function(first, ...)
     if first == self then return methods[name](self, ...) end
@@ -51,14 +51,14 @@ end
 
 function M.new(vin)
   return setmetatable({
-    vin = vin, values = {}, at = {}, current = {}, -- those that were sent since it connected
+    vin = vin, values = {}, at = {}, current = {}, -- current: fields sent since it connected
     signals = 0, sockets = 0, connections = {}, dirty = false,
   }, vehicle_mt)
 end
 
 -- ---- connections ----
 
---- A connection begins. handle: its arrival, by which it can be ended.
+--- Records a new connection. handle: with which it can be ended.
 function M.joins(self, record, handle)
   if not computed.online(self) then self.connected_at, self.current = record.arrived, {} end
   self.sockets = self.sockets + 1
@@ -73,7 +73,7 @@ function M.leaves(self, record)
   if self.sockets == 0 then self.left, self.left_at = tasks.steady(), record.arrived end
 end
 
---- Forgets the connection that has lasted longest, and returns its handle: it no longer counts, whenever its end is noticed.
+--- Forgets the oldest connection and returns its handle: it no longer counts, even before its end is noticed.
 function M.drop_oldest(self, now)
   local number = math.huge
   for one in pairs(self.connections) do number = math.min(number, one) end
@@ -84,8 +84,8 @@ end
 
 -- ---- values ----
 
--- Within a connection the order of arrival counts: a vehicle's clock may be minutes ahead after a wake-up. What is sent again, and what
--- comes by another connection, counts by its time.
+-- Whether a value is newer. Within a connection the order of arrival counts, because a vehicle's clock may be minutes ahead after waking.
+-- Resent values and those of another connection count by their time.
 local function is_news(self, record, name, at)
   local known = self.at[name] or self.ended and self.ended[name]
   if not known or at >= known then return true end
@@ -104,8 +104,8 @@ local function is_same(a, b)
   return has_all(a, b) and has_all(b, a)
 end
 
---- Takes the newest values of a record. The time of a value is the vehicle's, but never later than its arrival. Returns a set of the
---- fields that have another value now.
+--- Takes the newest values of a record. The time of a value is the vehicle's, but never later than its arrival. Returns a set of the fields
+--- whose value has changed.
 function M.learn(self, record)
   local at = math.min(record.at or record.arrived, record.arrived)
   local taken, changed = false, {}
@@ -116,7 +116,7 @@ function M.learn(self, record)
     if value ~= nil then
       self.at[name], self.current[name] = at, true
       if self.ended then self.ended[name] = nil end
-    else -- no longer known; an older value that comes later must not bring it back
+    else -- unknown; an older value that arrives later must not restore it
       self.at[name], self.current[name] = nil, nil
       self.ended = self.ended or {}
       self.ended[name] = at
@@ -130,7 +130,7 @@ function M.learn(self, record)
   return changed
 end
 
---- Takes a value that another process was sent, where it is newer; value nil: it is no longer known.
+--- Takes a newer value that another process received; value nil: it is unknown.
 function M.take(self, name, value, at)
   local known = self.at[name] or self.ended and self.ended[name]
   if not at or known and at <= known then return end
@@ -139,14 +139,14 @@ function M.take(self, name, value, at)
   self.values[name], self.at[name], self.ended[name] = value, value ~= nil and at or nil, value == nil and at or nil
 end
 
--- ---- kept in a store ----
+-- ---- in a store ----
 
 --- As JSON; M.restore reads it.
 function M.text(self)
   return core.json_encode { values = self.values, at = self.at, interface = self.interface, client_version = self.client_version }
 end
 
---- Takes what was kept by an earlier process, but for what has come since.
+--- Takes the values of an earlier process, except fields that have arrived since.
 function M.restore(self, text)
   local kept = text and core.json_decode(text)
   if type(kept) ~= "table" or type(kept.values) ~= "table" or type(kept.at) ~= "table" then return end

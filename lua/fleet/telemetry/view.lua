@@ -1,5 +1,5 @@
--- The newest values in the shape of vehicle_data. Where a field has its place there is a column of src/tables/telemetry.c; how its value
--- is written there, where it differs, is said here. What is not known is absent.
+-- The newest values in the form of vehicle_data. src/tables/telemetry.c has the place of each field; this file converts values that differ.
+-- Unknown values are absent.
 
 local fields = require "fleet.telemetry.fields"
 local tasks = require "fleet.async"
@@ -26,7 +26,7 @@ end
 
 local function text(value) return type(value) == "string" and value or nil end
 
--- Of a value with parts: a vehicle may send a single one in its place.
+-- Converts a value with parts; a vehicle may send a single value instead.
 local function parts(fn)
   return function(value)
     if type(value) == "table" then return fn(value) end
@@ -51,7 +51,7 @@ local not_off = { Off = false, Idle = true, Armed = true, Aware = true, Panic = 
 local climate = { Off = false, On = true, Precondition = true, OverheatProtect = true }
 local display = { Off = 0, Dim = 1, Accessory = 2, On = 3, Driving = 4, Charging = 5, Lock = 6, Sentry = 7, Dog = 8, Entertainment = 9 }
 
--- By field: a function from its value to those of its places, in their order.
+-- By field: a function from its value to the values of its places, in their order.
 local conversions = {
   BatteryLevel = whole, Soc = whole, ChargeAmps = whole, ChargerVoltage = whole, DoorState = parts(doors), Location = parts(place),
   DestinationLocation = parts(place), TpmsHardWarnings = parts(tyres), TpmsSoftWarnings = parts(tyres),
@@ -82,12 +82,12 @@ end
 
 local function name_of(value) return text(same(value)) end
 
--- By kind: a value of another kind says nothing that could be used.
+-- By kind of field: a value of another type is ignored.
 local of_kind = { number = number, integer = number, boolean = boolean, enum = name_of }
 
 local function conversion_of(name) return conversions[name] or of_kind[fields.rows[name].kind] or same end
 
--- Of two fields with one place the first is taken where the condition holds.
+-- Of two fields with one place, the first one is used when the condition is true.
 local function takes_part(name, values)
   local ac, dc = number(values.ACChargingPower), number(values.DCChargingPower)
   local fast = values.FastChargerPresent == true or dc ~= nil and dc > 0
@@ -130,7 +130,7 @@ local function set(data, path, value)
   data[path[#path]] = value
 end
 
---- When a value was last known to hold: a vehicle that is connected without a break since it sent the value would have sent a change.
+--- When a value was last known to be valid. A vehicle that has been connected without interruption since would have sent a change.
 function M.known_at(vehicle, name)
   if vehicle.online and vehicle.current[name] then return (select(2, tasks.loop.clock())) end
   return vehicle.at[name]
@@ -138,8 +138,8 @@ end
 
 local unplugged = { "<invalid>" }
 
---- Calls fn(path, value, name) for each place of which the stream says something, by the field's name. value nil: not known, as the vehicle
---- has reported it as invalid, or in words that have no counterpart.
+--- Calls fn(path, value, name) for each place with a value in the stream, in the order of field names. value nil: the vehicle reported the
+--- field as invalid, or its value has no counterpart.
 function M.each(vehicle, fn)
   local function put(name, converted)
     if not places[name] or not takes_part(name, vehicle.values) then return end
@@ -149,8 +149,8 @@ function M.each(vehicle, fn)
   for name, value in pairs(vehicle.values) do put(name, { conversion_of(name)(value) }) end -- last: two fields may share a place
 end
 
---- The view of a vehicle. given.age: seconds; what was last known to hold earlier is left out. given.sections: a set of names; left out,
---- all. Each section has a timestamp in ms, its oldest value's; `at` has the time of each field in the same shape.
+--- The view of a vehicle. given.age: seconds; older values are left out. given.sections: a set of names; by default all. Each section has a
+--- timestamp in ms, that of its oldest value; `at` has the time of each field in the same form.
 function M.of(vehicle, given)
   local data = { vin = vehicle.vin, state = vehicle.online and "online" or nil, at = {} }
   local oldest, count = {}, 0

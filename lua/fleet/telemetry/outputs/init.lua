@@ -1,5 +1,5 @@
--- Where a receiver puts its records: outputs of the option `outputs`. An output is an object with store(record) → true | nil, err, kind,
--- which may wait; connection(event) and close() where it has them; refresh(vehicle) where other processes write there, too.
+-- Outputs of a receiver (option `outputs`) store its records. An output is an object with store(record) → true | nil, err, kind, which may
+-- wait. Optional methods: connection(event), close(), and refresh(vehicle) when other processes write there, too.
 
 local on_demand = require "fleet.util.on_demand"
 

@@ -7,7 +7,7 @@ local M = {}
 
 local kept = { "vin", "topic", "txid", "at", "arrived", "resend", "values", "invalid", "texts", "alerts", "errors", "signals" }
 
---- The line of a record, without its end.
+--- A record as a line, without the line end.
 function M.line(record)
   local line = {}
   for _, name in ipairs(kept) do line[name] = record[name] end
@@ -17,7 +17,7 @@ end
 local Lines = {}
 Lines.__index = Lines
 
---- given.write: function(text) → true, or a file of Lua's (io.stdout), or given.path: a file that is appended to.
+--- given.write: function(text) → true, or a Lua file (io.stdout); or given.path: a file to append to.
 function M.new(given)
   local write = given.write
   if given.path then
@@ -31,14 +31,14 @@ function M.new(given)
   return setmetatable({ write = write, file = given.path and write }, Lines)
 end
 
---- Writes a record and has it leave the process. Returns true, or nil, err, kind.
+--- Writes a record and flushes it. Returns true, or nil, err, kind.
 function Lines:store(record)
   local text = M.line(record) .. "\n"
   if type(self.write) == "function" then
     if self.write(text) then return true end
     return errors.failure("store", "the output lines: the function did not return true")
   end
-  if self.broken then text = "\n" .. text end -- a full disk may have taken a part of the last line
+  if self.broken then text = "\n" .. text end -- a full disk may have cut the last line
   local done, why = self.write:write(text)
   if done then done, why = self.write:flush() end
   self.broken = not done

@@ -1,6 +1,5 @@
--- Records as entries of Redis streams, one stream per vehicle, and the newest values in a hash that other processes read. One script does
--- both, so that an entry and its values are there together. A record that is written again after a broken connection makes a second
--- entry: consumers know it by its txid.
+-- Stores records in Redis streams, one stream per vehicle, and the newest values in a hash that other processes read. One script does both
+-- atomically. A record that is written again after a broken connection gives a second entry, which consumers recognise by its txid.
 
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
@@ -11,7 +10,7 @@ local vehicles = require "fleet.telemetry.vehicle"
 
 local M = {}
 
--- KEYS: stream, hash. ARGV: MAXLEN, record, vin, topic, txid, then field, time and value (JSON, or empty: no longer known) of each field.
+-- KEYS: stream, hash. ARGV: MAXLEN, record, vin, topic, txid, then field, time and value (JSON, or empty: unknown) of each field.
 local script = [[
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'vin', ARGV[3], 'topic', ARGV[4], 'txid', ARGV[5], 'record', ARGV[2])
 for i = 6, #ARGV, 3 do
@@ -26,8 +25,8 @@ return 1
 local Redis = {}
 Redis.__index = Redis
 
---- given.address: as of fleet.store.redis, with its further options; given.stream: the beginning of the keys ("telemetry:"); given.most:
---- entries of a stream (10000). It connects when it is first used. Returns the output, or nil, err, kind.
+--- given.address: as of fleet.store.redis, with its further options; given.stream: the prefix of the keys ("telemetry:"); given.most:
+--- entries of a stream (10000). It connects at first use. Returns the output, or nil, err, kind.
 function M.new(given)
   local prefix, most = given.stream or "telemetry:", given.most or 10000
   if type(prefix) ~= "string" then errors.usage "fleet.telemetry: 'stream' of the output redis must be a text" end
@@ -45,7 +44,7 @@ end
 
 local function keys_of(self, vin) return self.prefix .. vin, self.prefix .. vin .. ":values" end
 
--- A value within a list, since not every JSON text of an earlier Redis is one by itself.
+-- A value is stored as { v = value }, because older JSON decoders reject a bare value.
 local function add_fields(words, record)
   local at = string.format("%.3f", math.min(record.at, record.arrived))
   local function add(name, text)
@@ -66,7 +65,7 @@ function Redis:store(record)
   return true
 end
 
---- Takes what any receiver on this Redis has written of a vehicle, where it is newer. Returns true, or nil, err, kind.
+--- Takes newer values of a vehicle that any receiver has written to this Redis. Returns true, or nil, err, kind.
 function Redis:refresh(vehicle)
   local _, hash = keys_of(self, vehicle.vin)
   local list, err, kind = self.redis.acts.link:call(false, "HGETALL", hash)
@@ -74,7 +73,7 @@ function Redis:refresh(vehicle)
   for i = 1, #list, 2 do
     local at, text = string.match(list[i + 1], "^(%S+) (.*)$")
     local kept = text and text ~= "" and core.json_decode(text) or {}
-    vehicles.take(vehicle, list[i], kept.v, tonumber(at)) -- an empty text: no longer known
+    vehicles.take(vehicle, list[i], kept.v, tonumber(at)) -- an empty text: unknown
   end
   return true
 end

@@ -1,6 +1,6 @@
--- Newest values for TeslaMate, by the WebSocket protocol of the closed owner interface that it still speaks: a client subscribes with
--- data:subscribe_oauth to a vehicle's columns, is greeted with control:hello, and gets a data:update with each change. TeslaMate connects
--- anew after 30 seconds of silence; what is known now is sent to each that subscribes.
+-- Serves the newest values to TeslaMate, by the WebSocket protocol of Tesla's former streaming API. A client subscribes to a vehicle's
+-- columns with data:subscribe_oauth, gets control:hello, and then a data:update after each change. TeslaMate reconnects after 30 seconds of
+-- silence; each new subscription gets the present values.
 
 local certificates = require "fleet.telemetry.certificates"
 local check_options = require "fleet.util.check_options"
@@ -17,13 +17,13 @@ local where = "fleet.telemetry: the output teslamate"
 local options = { "host", "port", "certificate", "certificate_key", "token", "on_notice" }
 local pem_names = { "certificate", "certificate_key" }
 local longest_text, most_connections, most_tags = 16384, 64, 32
-local most_idle = 48 -- connections, before one without a subscription has to go
-local holds_for = 600 -- seconds without the vehicle until what it sent before may no longer hold
-local certificates_every = 60 -- seconds, when a program connects
+local most_idle = 48 -- connections; beyond it, one without a subscription is closed
+local holds_for = 600 -- seconds without the vehicle after which its values no longer count
+local certificates_every = 60 -- seconds between checks of the files, when a program connects
 
 -- ---- columns ----
 
--- TeslaMate reads whole numbers only, and takes any other text for unknown.
+-- TeslaMate reads whole numbers only; it takes other text as unknown.
 local function whole(value)
   return type(value) == "number" and string.format("%.0f", math.floor(value + 0.5)) or ""
 end
@@ -42,8 +42,8 @@ end
 -- Parked is left empty: TeslaMate takes a car that is online for charging only where it has no gear.
 local gears = { R = "R", N = "N", D = "D" }
 
--- kW, negative while the car charges; the current of the pack is positive then. Without the pack's values it is the charging power. A car
--- in gear without them has 0: TeslaMate takes an empty power for a car that only checks itself, and would record no drive.
+-- kW, negative while the car charges, when the current of the pack is positive. Without the pack's values it is the charging power. A car
+-- in gear without them has 0: TeslaMate interprets an empty power as a car that only checks itself, and would record no drive.
 local function power(values)
   local volts, amperes = values.PackVoltage, values.PackCurrent
   if type(volts) == "number" and type(amperes) == "number" then return whole(-volts * amperes / 1000) end
@@ -70,7 +70,7 @@ end
 local shown = tables.set { "VehicleSpeed", "Odometer", "BatteryLevel", "Soc", "GpsHeading", "Location", "PackVoltage", "PackCurrent",
   "ACChargingPower", "DCChargingPower", "Gear", "RatedRange", "EstBatteryRange" }
 
--- ---- one program that is connected ----
+-- ---- one connected program ----
 
 local function send(handle, message) return handle:send(core.json_encode(message)) end
 
@@ -114,7 +114,7 @@ requests["data:subscribe_oauth"] = function(self, viewer, request, address)
   send(viewer.handle, { msg_type = "control:hello", connection_timeout = 0 })
   local vehicle = self.vehicles[tag]
   if not vehicle or not next(vehicle.connections) then return failure(viewer.handle, tag, "vehicle_disconnected", "") end
-  -- It would have sent a change: its values are those of now.
+  -- The vehicle would have sent a change, so its values are current.
   if next(vehicle.known.values) ~= nil then update(viewer, tag, vehicle, (select(2, tasks.loop.clock()))) end
 end
 
@@ -122,14 +122,14 @@ requests["data:unsubscribe"] = function(_, viewer, request)
   viewer.tags[request.tag] = nil
 end
 
--- ---- what arrives ----
+-- ---- incoming messages ----
 
 local Teslamate = {}
 Teslamate.__index = Teslamate
 
 local arrivals = {}
 
--- Programs without a subscription, as those without the token, keep none out.
+-- Connections without a subscription, including those without the token, must not block others.
 local function drop_idle(self)
   local oldest, all = nil, 0
   for number, viewer in pairs(self.viewers) do
@@ -173,7 +173,7 @@ local function keep_certificate(self)
   if done then self.pem = pem else self.on_notice("the certificate for TeslaMate stays as it is: " .. tostring(err)) end
 end
 
-local function turn(self)
+local function handle_events(self)
   if not self.raw then return end
   keep_certificate(self)
   self.raw:step()
@@ -205,7 +205,7 @@ local function check(given)
 end
 
 --- given.host ("127.0.0.1"), given.port (8444; 0: any free one), given.certificate and given.certificate_key: PEM texts or "@file", for
---- TLS; given.token: what programs must show; given.on_notice(text). Returns the output, or nil, err, kind.
+--- TLS; given.token: required of programs; given.on_notice(text). Returns the output, or nil, err, kind.
 function M.new(given)
   local host, port = check(given)
   local stream, why = optional_module.find "stream"
@@ -225,7 +225,7 @@ function M.new(given)
     counts = { tokens_refused = 0 },
     on_notice = given.on_notice or function(text) io.stderr:write("fleet: telemetry: ", text, "\n") end,
   }, Teslamate)
-  self.watch = tasks.loop.watch(raw:fd(), "r", function() turn(self) end)
+  self.watch = tasks.loop.watch(raw:fd(), "r", function() handle_events(self) end)
   return self
 end
 
@@ -251,7 +251,7 @@ local function shown_of(record)
   return part
 end
 
---- Sends what has changed to the programs that show the vehicle. Always true: nothing is kept here.
+--- Sends changes to the programs that show the vehicle. Always returns true: this output stores nothing.
 function Teslamate:store(record)
   if record.topic ~= "V" then return true end
   local vehicle, of_columns = vehicle_of(self, record.vin), shown_of(record)
@@ -263,7 +263,7 @@ function Teslamate:store(record)
   return true
 end
 
---- Keeps in mind which vehicles are connected.
+--- Records which vehicles are connected.
 function Teslamate:connection(event)
   if not event.vin then return end
   local vehicle = vehicle_of(self, event.vin)
