@@ -1,11 +1,12 @@
--- What the service bills, counted in the store by account, vehicle, day and month.
+-- Billed calls, counted in the store by account, vehicle, day and month.
 --
--- Two ways lead there. Where no budget asks, a call is one addition in memory, written at most every second and at close; where
--- many vehicles are to be written, the calls that end then write a few of them each, so that none holds up the loop for all.
--- Where one asks, the call is counted before it is sent, in one step that every process sees: two that send at once cannot
--- both take the last one. An attempt that is not billed is taken back.
+-- Without a budget, a call is one addition in memory. The store is written at most every second and at close. When many vehicles must be
+-- written, each call that ends writes a few, so that none blocks the loop for all. With a budget, the call is counted in the store before
+-- it is sent, atomically for all processes: two concurrent calls cannot both take the last one. The count of an attempt that is not billed
+-- is taken back.
 --
--- Keys: count/<account>/<month> and count/<account>/<month>/<vin>, with a counter per class for the month ("data") and one for each
+-- Keys: count/<account>/<month> and count/<account>/<month>/<vin>, with a counter per class for the month ("data") and one for each day
+-- ("data/22"); count/<account>/<month>/vehicles/<digit> has the names of the counted vehicles.
 -- day ("data/22"); count/<account>/<month>/vehicles/<digit> names the vehicles that were counted.
 
 local limits = require "fleet.budget.limits"
@@ -15,7 +16,7 @@ local tasks = require "fleet.async"
 
 local M = {}
 
-local kept_for = 400 * 86400 -- seconds: a year can be compared with the one before
+local kept_for = 400 * 86400 -- seconds: a year can be compared with the previous one
 local flush_every = 1 -- seconds
 local written_at_once = 8 -- vehicles
 local named_at_once = 64 -- vehicles
@@ -37,15 +38,15 @@ end
 
 M.account_key, M.vehicles_key, M.shards = account_key, vehicles_key, shards
 
---- Where the calls of one vehicle are counted.
+--- The key with the counts of one vehicle.
 function M.vehicle_key(account, month, vin)
   return account_key(account, month) .. "/" .. vin
 end
 
 -- ---- the meter of a client ----
 
---- What a client counts with. config: its options; store(): its store; application and key: what the limits of these names
---- count by, or nil.
+--- The meter of a client. config: its options; store(): its store; application and key: the names for limits per application and per key,
+--- or nil.
 function M.new(config, store, application, key)
   return {
     config = config, account = config.account, store = store, application = application, key = key,
@@ -55,9 +56,9 @@ function M.new(config, store, application, key)
   }
 end
 
--- ---- counted behind ----
+-- ---- counted in memory ----
 
--- A vehicle that was not counted this month waits to be named in the list of its shard.
+-- Queues a vehicle that was not counted this month, to be added to the list of its shard.
 local function await_naming(meter, vin)
   local shard = shard_of(vin)
   local waiting = meter.unnamed[shard] or {}
@@ -65,12 +66,12 @@ local function await_naming(meter, vin)
   waiting[#waiting + 1] = vin
 end
 
--- The caps over accounts have keys of their own: their targets end with "/", a VIN does not.
+-- Keys of limits over several accounts end with "/"; a VIN does not.
 local function is_vin(target)
   return target ~= "" and string.sub(target, -1) ~= "/"
 end
 
--- target: a VIN, "" for the account, or the key of a cap over accounts up to its month.
+-- target: a VIN, "" for the account, or the key prefix of a limit over several accounts.
 local function note(meter, target, class, amount)
   local counts = meter.pending[target]
   if not counts then
@@ -81,7 +82,7 @@ local function note(meter, target, class, amount)
   counts[class] = (counts[class] or 0) + amount
 end
 
--- Zeros for the classes that are not counted: their totals come back with the others.
+-- Adds zeros for the other classes, so that the store returns their totals too.
 local function zeros(amounts, suffix)
   for _, name in ipairs(prices.classes) do
     amounts[name], amounts[name .. suffix] = amounts[name] or 0, amounts[name .. suffix] or 0
@@ -95,13 +96,13 @@ local function amounts_of(counts, suffix)
   return amounts
 end
 
--- Asks the store to add. undo(): where it could not; done(totals): where it could, or nil.
+-- Starts an addition in the store. undo() is called when it fails; done(totals) when it succeeds, or nil.
 local function begin_add(meter, key, amounts, undo, done)
   local leaving = meter.leaving
   leaving[#leaving + 1] = { answer = meter.store():begin("add", key, amounts, { ttl = kept_for }), undo = undo, done = done }
 end
 
--- A list is written whole whenever one is added to it: those that wait go along with the first that must be there.
+-- A list is written as a whole, so vehicles that wait are written together with the first one that must be.
 local function names_with(meter, vin, shard)
   local names, waiting = { [vin] = 1 }, meter.unnamed[shard] or {}
   for _ = 2, named_at_once do
@@ -136,7 +137,7 @@ local function write_one(meter, target, counts, period)
   end, watched and function(totals) watched(target, totals, counts.signal, period) end)
 end
 
--- What could not be written stays for the next time.
+-- Collects the results of the last writes. Failed ones are kept for the next time.
 local function collect(meter)
   local leaving, failed = meter.leaving, nil
   meter.leaving = {}
@@ -152,14 +153,15 @@ local function collect(meter)
   return failed
 end
 
--- What waits is what is written from now on, and what is counted meanwhile waits. What could not be written is in it again.
+-- Starts a round of writing: what has been counted is written from now on, and new counts wait. Counts that could not be written are
+-- included.
 local function begin_writing(meter)
   collect(meter)
-  if meter.writing then return end -- another task writes meanwhile
+  if meter.writing then return end -- another task is writing
   meter.writing, meter.reached, meter.pending = meter.pending, nil, {}
 end
 
--- While a store waits, other tasks may count from its present state.
+-- While the store waits, other tasks may count.
 local function write_some(meter, most)
   local left = most
   while meter.writing and left > 0 do
@@ -170,14 +172,13 @@ local function write_some(meter, most)
   meter.due = meter.writing ~= nil
 end
 
---- Sends some of what was counted in memory to the store; meter.due says that there is more. Waits only for what was sent
---- the time before.
+--- Sends some of the counts in memory to the store; meter.due says whether more remain. Waits only for what was sent before.
 function M.send(meter)
   if not meter.writing then begin_writing(meter) end
   write_some(meter, written_at_once)
 end
 
---- Writes what was counted in memory. Returns true, or nil, err, kind.
+--- Writes the counts in memory. Returns true, or nil, err, kind.
 function M.flush(meter)
   write_some(meter, math.huge)
   begin_writing(meter)
@@ -187,13 +188,13 @@ function M.flush(meter)
   return true
 end
 
-local midnight_slack = 60 -- seconds: clocks that are corrected by less around midnight have not jumped
+local midnight_slack = 60 -- seconds: a clock that is corrected by less around midnight has not jumped
 
 local function is_unended(period, mono)
   return mono < period.ends_mono - midnight_slack
 end
 
--- Where the wall clock was set to another day, the limits of the day before still count until it has ended by the monotonic clock.
+-- If the wall clock was set to another day, the limits of the previous day count until that day ends by the monotonic clock.
 local function keep_unended(meter, before, period, mono)
   local kept = {}
   if before then meter.unended[#meter.unended + 1] = before end
@@ -204,7 +205,7 @@ local function keep_unended(meter, before, period, mono)
   meter.unended = kept
 end
 
--- The end of a day, and of what was counted in it.
+-- The present day and its end. Counts of a day that has ended are dropped.
 local function period_at(meter, wall)
   local period = meter.period
   if period and wall < period.day_ends and wall >= period.day_ends - 86400 then return period end
@@ -223,7 +224,7 @@ local function write_in_time(meter, wall)
   if wall - meter.written >= flush_every or wall < meter.written then meter.written, meter.due = wall, true end
 end
 
---- Counts a call that was billed, which is all that a call without budgets costs. vin: nil where it is of no vehicle.
+--- Counts a billed call: the whole cost of a call without budgets. vin: nil when it concerns no vehicle.
 function M.billed(meter, class, vin, wall)
   local period, pending = meter.period, meter.pending
   if not period or wall >= period.day_ends or wall < period.day_ends - 86400 then
@@ -236,11 +237,11 @@ function M.billed(meter, class, vin, wall)
   write_in_time(meter, wall)
 end
 
--- ---- counted before it is sent ----
+-- ---- counted before sending ----
 
 local scopes = { "account", "vehicle", "key", "application" }
 
--- The caps over accounts: the keys of their counts up to the month, by scope.
+-- Limits over several accounts: the key prefixes of their counts, by scope.
 local function caps_of(meter)
   return {
     key = meter.key and "count-key/" .. meter.key .. "/",
@@ -248,7 +249,7 @@ local function caps_of(meter)
   }
 end
 
---- The keys that limits ask for: { key =, limits =, scope = }.
+--- The keys with limits: { key =, limits =, scope = }.
 function M.limited_keys(meter, vin, month)
   local list, by_scope = {}, { account = account_key(meter.account, month), vehicle = vin and M.vehicle_key(meter.account, month, vin) }
   for scope, key in pairs(caps_of(meter)) do by_scope[scope] = key .. month end
@@ -264,7 +265,7 @@ local function step_of(class, suffix, amount)
   return zeros({ [class] = amount, [class .. suffix] = amount }, suffix)
 end
 
--- What failed was not counted, as far as is known; what was counted and cannot be taken back is on the safe side.
+-- Takes back the counts of a call. A failed addition was probably not counted; a count that cannot be taken back errs on the safe side.
 local function take_back(meter, entry)
   for _, one in ipairs(entry) do
     local step = step_of(entry.class, one.period.suffix, -1)
@@ -273,7 +274,7 @@ local function take_back(meter, entry)
 end
 M.take_back = take_back
 
--- The end of a day that the wall clock has left is counted by the monotonic clock.
+-- The end of a day that the wall clock has left is found by the monotonic clock.
 local function reset_of(entry, one, limit)
   local period = one.period
   if period == entry.period then return limit.period == "day" and period.day_ends or period.month_ends end
@@ -292,7 +293,7 @@ local function facts_of(meter, entry, one, limit, totals)
   }
 end
 
--- An answer that may be asked for again.
+-- A function that returns a known answer, any number of times.
 local function known(answer)
   local have, totals, err
   return function()
@@ -308,8 +309,8 @@ local function add_keys(meter, entry, period)
   end
 end
 
---- Begins to count a call that is about to be sent, under each key that has limits; more: something follows that takes it along.
---- Returns an entry for `admit`.
+--- Starts to count a call before it is sent, under each key with limits; more = true: a following command of the store is sent in the same
+--- write. Returns an entry for `admit`.
 function M.ask(meter, class, vin, wall, more)
   local period, mono = period_at(meter, wall), tasks.now()
   local entry = { class = class, vin = vin, period = period, counted = {} }
@@ -324,7 +325,7 @@ function M.ask(meter, class, vin, wall, more)
   return entry
 end
 
--- The limit of one key that the call is beyond, with the key's totals, and the store's failure.
+-- The first limit of one key that the call exceeds, with the key's totals; and the store's failure.
 local function look(meter, entry, one, forced, warn)
   local totals, err = one.answer()
   if not totals then return nil, nil, err end
@@ -335,7 +336,7 @@ local function look(meter, entry, one, forced, warn)
   for _, limit in ipairs(warned) do warn(facts_of(meter, entry, one, limit, totals)) end
 end
 
--- Totals without this call.
+-- The totals without this call.
 local function without(totals, entry, one)
   local rest = {}
   for name, total in pairs(totals) do rest[name] = total end
@@ -343,9 +344,9 @@ local function without(totals, entry, one)
   return rest
 end
 
---- Whether the call may be sent. forced: also beyond the limits. Returns the entry, for `charge`; or nil and
---- { limit =, scope =, period =, most =, spent =, calls = { class = n }, resets_at = } of the limit that forbids it; or nil, nil, err
---- where it could not be counted. warn(facts) is called for a limit of which the warning's share is used up.
+--- Whether the call may be sent. forced = true: limits are ignored. Returns the entry, for `charge`; or nil and { limit =, scope =, period
+--- =, most =, spent =, calls = { class = n }, resets_at = } of the exceeded limit; or nil, nil, err when it could not be counted.
+--- warn(facts) is called for a limit that has reached its warning level.
 function M.admit(meter, entry, forced, warn)
   for _, one in ipairs(entry) do
     local beyond, totals, err = look(meter, entry, one, forced, warn)
@@ -369,9 +370,9 @@ function M.charge(meter, entry, billed, wall)
   write_in_time(meter, wall)
 end
 
--- ---- signals, which are counted as they come ----
+-- ---- signals, counted as they arrive ----
 
---- Counts signals that a vehicle has streamed. They cannot be refused, so that nothing is asked before.
+--- Counts signals that a vehicle has streamed. They cannot be rejected, so no limit is checked before.
 function M.signals(meter, vin, amount, wall)
   period_at(meter, wall)
   note(meter, "", "signal", amount)
@@ -382,7 +383,7 @@ function M.signals(meter, vin, amount, wall)
   write_in_time(meter, wall)
 end
 
---- Calls warn(facts, vin) once for each limit of which signals use up the warning's share. vin: nil unless the limit is a vehicle's.
+--- Calls warn(facts, vin) once for each limit that signals bring to its warning level. vin: nil unless the limit is a vehicle's.
 function M.watch_signals(meter, warn)
   if not meter.limits then return end
   function meter.signals_written(target, totals, amount, period)

@@ -1,4 +1,4 @@
--- What a call asks of the budgets and the rate limits before it is sent. Clients that have neither option do not load it.
+-- Checks budgets and rate limits before a call is sent. Clients without either option do not load it.
 
 local count = require "fleet.budget.count"
 local pacing = require "fleet.budget.pacing"
@@ -15,7 +15,7 @@ local function usd_text(facts)
   return string.format(facts.most % 1 == 0 and "%.0f of %.0f %s" or "%.0f of %g %s", facts.spent, facts.most, what)
 end
 
---- Reports that the warning's share of a limit is used up. vin: nil where it is of no vehicle; advice: appended, or nil.
+--- Reports that a limit has reached its warning level. vin: nil when it concerns no vehicle; advice: appended, or nil.
 function M.warn(context, vin, facts, advice)
   local _, wall = tasks.loop.clock()
   context.report {
@@ -52,7 +52,7 @@ local function judged(call, entry)
   return nil, "store", "the budget cannot be looked at, so that nothing is sent (force = true sends): " .. err.message
 end
 
---- Counts a call that is about to be sent, where budgets are set. Returns an entry for `charge`, or nil, kind, message, facts.
+--- Counts a call before it is sent, if there are budgets. Returns an entry for `charge`, or nil, kind, message, facts.
 function M.admit(call)
   local first = call.outer or call
   local entry = first.admitted
@@ -70,7 +70,7 @@ local function too_long(call, seconds)
   return nil, "rate_limited", string.format(text, call.row.billing, math.ceil(seconds)), { retry_after = seconds, paced = true }
 end
 
---- Takes a token of the rate limit and counts the first attempt, without waiting: both leave with what the call asks the store next.
+--- Takes a token of the rate limit and counts the first attempt, without waiting: both are sent with the call's next command to the store.
 function M.ask(call)
   local context, class = call.context, call.row.billing
   if class == "free" then return end
@@ -83,11 +83,11 @@ function M.ask(call)
   call.asked = asked
 end
 
---- Waits for what was asked. Returns true, with call.pause where the call starts later; or nil, kind, message, facts, at once, where
---- the time would not suffice or a budget forbids the call.
+--- Waits for the answers to `ask`. Returns true, and sets call.pause when the call must start later; or nil, kind, message, facts at once
+--- when the time is too short or a budget forbids the call.
 function M.cleared(call)
   local asked = call.asked
-  local seconds = asked.pace and asked.pace() or 0 -- a store that fails: the service's own limit decides
+  local seconds = asked.pace and asked.pace() or 0 -- when the store fails, the service's own limit decides
   if seconds > 0 and seconds > call.deadline - tasks.real() then return too_long(call, seconds) end
   if asked.entry then
     local entry, kind, message, facts = judged(call, asked.entry)
@@ -109,14 +109,14 @@ function M.wait(call)
   tasks.without_permit(tasks.sleep, seconds)
 end
 
---- Takes back what was counted for a call that sent nothing.
+--- Takes back the counts of a call that sent nothing.
 function M.unused(call)
   local entry = call.admitted or call.asked and call.asked.entry
   call.admitted, call.asked = nil, nil
   if entry then count.take_back(call.context.meter, entry) end
 end
 
---- Notes a 429 for the calls that follow, which then wait in `wait`. The call that received it fails.
+--- Records a 429 for later calls, which then wait in `wait`. The call that received it fails.
 function M.note_429(call, reply, err)
   local most = tonumber(reply:header("ratelimit-limit") or "")
   pacing.refused(call.context.pacer, call.row.billing, call.id, tasks.steady(), err.retry_after, most)

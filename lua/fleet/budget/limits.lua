@@ -1,13 +1,13 @@
--- The option `budgets`: read into limits, and the decision whether one more call stays within them. Pure: counts in, verdict out.
+-- The option `budgets`: parses it into limits, and decides whether one more call keeps them. Pure: counts in, verdict out.
 
 local errors = require "fleet.util.errors"
 local prices = require "fleet.budget.prices"
 
 local M = {}
 
-local warned_at = 0.8 -- of a limit
+local warned_at = 0.8 -- share of a limit
 
--- Names of the option: what they limit, for whom, and how long. The dollars are those of all classes together.
+-- The names in the option: the class, scope and period of each limit. Dollars are those of all classes together.
 local names = {
   usd_per_month = { "account", "month" }, usd_per_day = { "account", "day" },
   per_month = { "account", "month" }, per_day = { "account", "day" },
@@ -17,7 +17,7 @@ local names = {
   usd_per_application_month = { "application", "month" }, usd_per_application_day = { "application", "day" },
 }
 
--- ---- reading ----
+-- ---- parsing ----
 
 local function add(limits, name, class, most)
   local scope, period = names[name][1], names[name][2]
@@ -43,8 +43,8 @@ local function read_one(limits, name, value)
   end
 end
 
---- { account = { limits }, vehicle =, key =, application = } of the option. Raises for a wrong one. A limit is
---- { name =, period = "day" | "month", class = nil or its name, most = dollars or calls }.
+--- Parses the option: { account = { limits }, vehicle =, key =, application = }. Raises for a wrong one. A limit is { name =, period =
+--- "day" | "month", class = nil or its name, most = dollars or calls }.
 function M.read(budgets)
   local limits, sorted = {}, {}
   for name in pairs(budgets) do sorted[#sorted + 1] = tostring(name) end
@@ -55,22 +55,22 @@ end
 
 -- ---- deciding ----
 
---- What the counts say of a limit: dollars or calls. totals: by class for the month, by class and suffix for the day.
+--- What has been spent of a limit: dollars or calls. totals: by class for the month, by class and suffix for the day.
 function M.spent(limit, totals, suffix, price_list)
   local of = limit.period == "day" and suffix or ""
   if limit.class then return totals[limit.class .. of] or 0 end
   return prices.usd(price_list, totals, of)
 end
 
-local enough = 1e-9 -- sums of prices are not exact
+local enough = 1e-9 -- tolerance: sums of prices are not exact
 
--- Whether the newest amount of a class has used up the warning's share of a limit. price: of one.
+-- Whether the newest amount of a class brought a limit to its warning level. price: of one.
 local function crosses(limit, spent, amount, price)
   local edge = limit.most * warned_at - enough
   return spent >= edge and spent - (limit.class and amount or amount * price) < edge
 end
 
---- The limits of which the newest amount of a class, which is in the totals, has used up the warning's share.
+--- The limits that the newest amount of a class, included in the totals, brought to their warning level.
 function M.crossed(limits, totals, suffix, price_list, class, amount)
   local list = {}
   for _, limit in ipairs(limits) do
@@ -81,14 +81,14 @@ function M.crossed(limits, totals, suffix, price_list, class, amount)
   return list
 end
 
---- The first limit that the totals, in which this call is counted, are beyond; nil where there is none. Then a list of the limits of
---- which this call has used up the warning's share.
+--- The first limit that the totals, which include this call, exceed; or nil. Second result: the limits that this call brought to their
+--- warning level.
 function M.judge(limits, totals, suffix, price_list, class)
   local warned = {}
   for _, limit in ipairs(limits) do
     local counts = not limit.class or limit.class == class
     local spent = M.spent(limit, totals, suffix, price_list)
-    local is_number = spent == spent -- a store of the caller's may count anything
+    local is_number = spent == spent -- the caller's store may return a NaN
     if counts and (not is_number or spent > limit.most + enough) then return limit, warned end
     if counts and crosses(limit, spent, 1, price_list[class]) then warned[#warned + 1] = limit end
   end

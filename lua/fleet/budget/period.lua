@@ -1,4 +1,4 @@
--- Days and months of the counts, which are those of UTC: the service's bill knows no other.
+-- Days and months of the counts. They are in UTC, like those of the service's bill.
 
 local M = {}
 

@@ -1,5 +1,5 @@
--- What calls cost: dollars a call by price class (doc/protocol.md#prices). The rows have a date and a source; a caller whose
--- prices differ gives them.
+-- Prices of calls: dollars per call by price class (doc/protocol.md#prices). The rows have a date and a source; the caller may give other
+-- prices.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -20,7 +20,7 @@ for _, row in ipairs(billing.classes) do
   M.order[#M.order + 1] = row.name
 end
 
---- Raises unless given is { class = number }. least: what the numbers must be at least.
+--- Raises unless given is { class = number }. least: the minimum of the numbers.
 function M.check(option, given, least)
   if type(given) ~= "table" then errors.usage("fleet.new: option '%s' must be a table, got %s", option, type(given)) end
   for class, value in pairs(given) do
@@ -31,13 +31,13 @@ function M.check(option, given, least)
   end
 end
 
---- Dollars a call by class: the caller's where there are some.
+--- Dollars per call by class: the caller's prices override the default.
 function M.of(given)
   if not given then return M.published end
   return setmetatable({}, { __index = function(_, class) return given[class] or M.published[class] end })
 end
 
---- Dollars to a millionth of a millionth: sums of prices end in digits that nothing means, 0.32299999999999995.
+--- Rounds dollars to 12 decimals, because sums of prices end in meaningless digits: 0.32299999999999995.
 function M.rounded(usd)
   return math.floor(usd * 1e12 + 0.5) / 1e12
 end
@@ -52,7 +52,7 @@ function M.usd(prices, calls, suffix)
   return M.rounded(sum)
 end
 
---- Whether an attempt is billed that was answered with this status. brought: whether it brought something.
+--- Whether an attempt with this status is billed. brought: whether the reply had a result.
 function M.billed(class, status, brought)
   if not M.published[class] or status == nil or status >= 500 then return false end
   return not found_only[class] or status == 200 and brought

@@ -1,4 +1,4 @@
--- What was spent, out of the store: by class, day and vehicle, against the limits.
+-- The spending in the store: by class, day and vehicle, compared with the limits.
 
 local count = require "fleet.budget.count"
 local limits = require "fleet.budget.limits"
@@ -7,7 +7,7 @@ local prices = require "fleet.budget.prices"
 
 local M = {}
 
--- { calls = by class, usd = } of the counters whose names end so.
+-- { calls = by class, usd = } of the counters with this suffix.
 local function sum_of(meter, totals, suffix)
   local calls = {}
   for _, class in ipairs(prices.classes) do
@@ -68,7 +68,7 @@ local function by_vehicle(meter, month)
   return list
 end
 
--- The caps over accounts, which have keys of their own.
+-- Adds limits over several accounts, which have keys of their own.
 local function add_caps(meter, list, period)
   for _, one in ipairs(count.limited_keys(meter, nil, period.month)) do
     if one.scope == "key" or one.scope == "application" then

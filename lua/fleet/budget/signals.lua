@@ -1,5 +1,5 @@
--- The signals that vehicles stream, counted and priced like calls. A receiver cannot stop a stream: where a budget is nearly used up,
--- the warning offers a smaller configuration, and nothing is sent.
+-- Counts and prices the signals that vehicles stream, like calls. A receiver cannot stop a stream: when a budget is nearly used up, the
+-- warning suggests a smaller configuration, which is not sent.
 
 local count = require "fleet.budget.count"
 local gate = require "fleet.budget.gate"
@@ -11,7 +11,7 @@ local write_every = 1 -- seconds
 local advice = ". The vehicles go on sending, and the receiver cannot stop them. A configuration with fewer fields or longer intervals "
   .. "costs less: `fleet telemetry cost CONFIG` prices it"
 
--- Some vehicles at a time, so that the loop goes on meanwhile. The next send waits for the answers of the one before.
+-- Writes some vehicles at a time, so that the loop continues. Each send waits for the answers to the previous one.
 local function write(meter)
   repeat
     count.send(meter)
@@ -25,10 +25,10 @@ function M.counter(context)
   count.watch_signals(meter, function(facts, vin) gate.warn(context, vin, facts, advice) end)
   local function write_all()
     write(meter)
-    count.flush(meter) -- waits for the answers, with which the warnings come
+    count.flush(meter) -- waits for the answers, which bring the warnings
     writing = false
   end
-  -- While it sleeps, the client can close; closing writes the counts, too.
+  -- The client may close during the sleep; closing writes the counts, too.
   local function write_later()
     tasks.sleep(write_every)
     if not context.closed then context.spawn(write_all) end

@@ -1,6 +1,6 @@
--- What a read must show when a write was done, as the settle column of its row says; see "Settling" in src/tables/rows.h.
+-- What a read must show if a write was done, from the settle column of the row; see "Settling" in src/tables/rows.h.
 --
--- Pure: rows, parameters and read data in, yes or no out.
+-- Pure: rows, parameters and data in, verdict out.
 
 local core = require "fleet.core"
 
@@ -39,7 +39,7 @@ local function parameter(row, name)
   end
 end
 
--- The published value of the choice that has this name or this value.
+-- The documented value of the choice with this name or value.
 local function chosen_value(choices, value)
   for _, choice in ipairs(choices) do
     if choice.name == value or choice.value == value then return choice.value end
@@ -91,7 +91,7 @@ end
 
 -- ---- reading at a path ----
 
--- The element of a list whose member has the value of a parameter: "charge_schedules[id=$id]".
+-- The element of a list whose member equals the parameter: "charge_schedules[id=$id]".
 local function element(row, list, selector, params)
   local member, name = string.match(selector, "^([%w_]+)=%$([%w_]+)$")
   for _, item in ipairs(type(list) == "table" and list or {}) do
@@ -128,7 +128,7 @@ local function literals(text)
   return found
 end
 
--- The values that would fit; nil when the data should have them at a path and does not.
+-- The values that would match; nil when the data lacks a value at a path.
 local function wanted_values(row, part, params, data)
   local mark, rest = string.match(part.value, "^([$@]?)(.+)$")
   if mark == "$" then return forms(row, rest, params[rest]) end
@@ -137,7 +137,7 @@ local function wanted_values(row, part, params, data)
   return value ~= nil and { value } or nil
 end
 
---- The sections that must be read to settle a row, or nil when its row names none.
+--- The sections to read for confirming a row, or nil when its row names none.
 function M.sections(row)
   if not row.settle then return nil end
   local list, seen = {}, {}
@@ -149,8 +149,8 @@ function M.sections(row)
   return list
 end
 
---- Why the reply of vehicle_data does not decide what became of a command: the kind of failure and a text; nil when it does.
---- A 200 may carry what was cached before the vehicle fell asleep, and a section may be withheld (doc/protocol.md#vehicle-data).
+--- Why the reply of vehicle_data cannot confirm a command: the kind of failure and a text; nil when it can. A 200 may return data from
+--- before the vehicle fell asleep, and a section may be withheld (doc/protocol.md#vehicle-data).
 function M.inconclusive(row, data)
   if data.state == "asleep" or data.state == "offline" then
     return data.state, "what can be read is old: the vehicle is " .. data.state
@@ -160,7 +160,7 @@ function M.inconclusive(row, data)
   end
 end
 
---- Whether a read can tell what became of the row with these parameters: at least one part must compare something.
+--- Whether a read can confirm the row with these parameters: at least one part must compare a value.
 function M.can_tell(row, params)
   for _, part in ipairs(parts_of(row)) do
     if applies(row, part, params or {}) then return true end
@@ -168,7 +168,7 @@ function M.can_tell(row, params)
   return false
 end
 
---- What data (a table of sections) says of the parameters that the row names: { parameter = value }.
+--- The present values in data (a table of sections) of the parameters that the row names: { parameter = value }.
 function M.current(row, data)
   local found = {}
   for _, part in ipairs(parts_of(row)) do
@@ -178,8 +178,8 @@ function M.current(row, data)
   return found
 end
 
---- Whether data (a table of sections) shows what the row with these parameters wanted: true, false, or nil and what is
---- missing in data to tell.
+--- Whether data (a table of sections) shows the state that the row with these parameters wanted: true, false, or nil and what is missing in
+--- data.
 function M.holds(row, params, data)
   params = params or {}
   for _, part in ipairs(parts_of(row)) do
@@ -187,7 +187,7 @@ function M.holds(row, params, data)
       local wanted = wanted_values(row, part, params, data)
       if not wanted then return nil, string.match(part.value, "[^.]+$") end
       local actual = at(row, data, part.path, params)
-      if actual == "unknown" then return nil, "known " .. string.match(part.path, "[^.]+$") end -- the vehicle's own word
+      if actual == "unknown" then return nil, "known " .. string.match(part.path, "[^.]+$") end -- the vehicle itself reports "unknown"
       if not any(comparisons[part.op], actual, wanted) then return false end
     end
   end

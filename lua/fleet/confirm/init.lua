@@ -1,5 +1,5 @@
--- Reading what became of a write: car:settle(err) and site:settle(err) after an unknown outcome, and the read-back of energy
--- settings. Both look in the same way, at what the row names.
+-- Confirms writes by a read: car:settle(err) and site:settle(err) after an unknown outcome, and the read-back of energy settings. Both
+-- compare the data that the row names.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -14,14 +14,14 @@ local function unsupported(row, text, more)
   return errors.failure("unsupported", row.name .. ": " .. text, more)
 end
 
--- ---- one look ----
+-- ---- one read ----
 
 local function unread(handle, row, kind, text)
   local _, _, id = core.context(handle)
   return errors.failure(kind, row.name .. ": " .. text, { vin = row.handle == "vehicle" and id or nil })
 end
 
--- What the security computer tells.
+-- Data of the security computer.
 local security = {}
 
 function security.body_controller(car, row, options)
@@ -47,7 +47,7 @@ local function read_vehicle(car, row, options)
   return data
 end
 
--- The data that a settle column's sections stand in: of the vehicle, or the site's settings.
+-- Reads the sections of a settle column: of the vehicle, or the site's settings.
 local function read(handle, row, options)
   if row.handle ~= "site" then return read_vehicle(handle, row, options) end
   local info, err, kind = handle:site_info(options)
@@ -55,7 +55,7 @@ local function read(handle, row, options)
   return { site_info = info }
 end
 
---- The parameters of a row as they hold now, by one live read, which never wakes: { name = value }, or nil, err, kind.
+--- The present values of a row's parameters, by one live read, which never wakes: { name = value }, or nil, err, kind.
 function M.current(handle, row, options)
   local data, err, kind = read(handle, row, options)
   if err then return nil, err, kind end
@@ -71,10 +71,10 @@ local function look(handle, row, params, options)
   return shown
 end
 
--- ---- settling ----
+-- ---- confirming ----
 
---- Whether the call that ended in err was done after all: true or false by one billed read, which never wakes. Returns
---- nil, err, "unsupported" where nothing readable tells (trunk, horn), or nil, err, kind when the read fails or is old.
+--- Whether the call that ended with err was done after all: true or false, by one billed read, which never wakes. Returns nil, err,
+--- "unsupported" when no data shows it (trunk, horn), or nil, err, kind when the read fails or its data is too old.
 function M.settle(handle, failed, options)
   local facts = failure.facts(failed)
   if not facts then errors.usage("settle: an err that a call of this client returned is needed") end
@@ -90,7 +90,7 @@ end
 
 local first_pause, longest_pause = 1, 8
 
--- The service took the setting; what follows cannot undo that, so that the outcome is open and settle may look again.
+-- The service accepted the setting, and a later failure does not undo that: the outcome is unknown, and settle may read again.
 local function in_doubt(err, row, request, handle)
   local _, _, id = core.context(handle)
   err.outcome, err.site, err.request = "unknown", id, row.verb .. " " .. row.path
@@ -100,7 +100,7 @@ end
 
 local mismatch = "%s: the service accepted the setting, but reading it back does not show it"
 
--- Looks until what was set shows, until the deadline of the loop's clock. Returns value, or nil, err, kind.
+-- Reads until the setting shows, or until the deadline of the loop's clock. Returns value, or nil, err, kind.
 local function read_back(row, request, handle, value, deadline)
   local pauses = tasks.pauses(deadline - tasks.now(), first_pause, longest_pause)
   while true do
@@ -111,7 +111,7 @@ local function read_back(row, request, handle, value, deadline)
   end
 end
 
---- Sends a planned energy setting; with read_back = true it returns only when the setting shows.
+--- Sends a planned energy setting; with read_back = true it waits until the setting shows.
 function M.set(row, request, handle)
   local back = request:flag("read_back")
   if back and not row.settle then

@@ -1,4 +1,4 @@
--- One alarm for many accounts whose people must sign in again. Loaded when the first of them loses its sign-in.
+-- One alarm for many accounts that need a new sign-in. Loaded when the first of them loses its sign-in.
 
 local tasks = require "fleet.async"
 
@@ -12,7 +12,7 @@ local function is_round(n)
   return 10 ^ math.floor(math.log(n) / math.log(10) + 0.5) == n
 end
 
--- Clients that were collected no longer count.
+-- Counts again: clients that were collected no longer count.
 local function count_accounts(cause, wall)
   local entry = seen[cause] or { accounts = 0, counted = -math.huge }
   seen[cause] = entry
@@ -26,7 +26,7 @@ local function count_accounts(cause, wall)
 end
 
 --- Raises an alarm when an account needs a new sign-in: for the first account, then for the tenth, the hundredth …, because thousands of
---- accounts that lose their sign-in at once are one alarm. An account counts once until its calls go through again or the cause changes.
+--- accounts may lose their sign-in at once. An account counts once until its calls succeed again or the cause changes.
 function M.sign_in_needed(call, err)
   local context, cause = call.context, err.reason or "auth"
   if context.alarmed == cause then return end
@@ -43,7 +43,7 @@ function M.sign_in_needed(call, err)
   context.measure { name = "alarm", cause = cause, accounts = n }
 end
 
---- A call of the account went through, or its client is closed.
+--- Called when a call of the account succeeds, or its client closes.
 function M.signed_in(context)
   local cause = context.alarmed
   if not cause then return end

@@ -1,11 +1,11 @@
--- The audit of writes: who, what, outcome; never with what parameters.
+-- The audit of writes: account, call and outcome, never parameters.
 
 local tasks = require "fleet.async"
-local pcall = require("fleet.util.compat").pcall -- what it calls may wait
+local pcall = require("fleet.util.compat").pcall -- the called functions may yield
 
 local M = {}
 
--- done, refused, not_sent, unknown
+-- Returns "done", "refused", "not_sent" or "unknown".
 local function outcome_of(value, err)
   if not err then return "done", type(value) == "table" and value.changed or nil end
   return err.outcome or "refused"

@@ -1,4 +1,4 @@
--- fleet.metrics: the events of clients as numbers for a monitoring system.
+-- fleet.metrics: events of clients as metrics for a monitoring system.
 
 local metrics = require "fleet.metrics.registry"
 
@@ -20,8 +20,7 @@ local rows = {
 
 local take = {}
 
--- Every attempt is counted here, so that its series are looked up once: by call, status and kind. The table begins anew before
--- unknown statuses must not make it large.
+-- Cache of series by call, status and kind, because every attempt is counted. It is emptied when invented statuses would make it large.
 local most_known = 500
 local known_of = setmetatable({}, { __mode = "k" }) -- registry -> { count =, calls = { [call] = { [status] = { [kind] = series } } } }
 
@@ -103,8 +102,7 @@ end
 
 collector_mt.__index = { text = function(collector) return collector.registry:text() end }
 
---- A collector: fleet.new{ metrics = collector }, for one client or for all; collector:text() is what a scrape of /metrics
---- answers with.
+--- A collector: fleet.new{ metrics = collector }, for one client or for all. collector:text() is the reply to GET /metrics.
 function M.prometheus()
   return setmetatable({ registry = metrics.new(rows) }, collector_mt)
 end

@@ -1,8 +1,8 @@
 -- Numbers for a monitoring system: counters, gauges and histograms, and their text in the format that Prometheus reads
 -- (text format 0.0.4).
 --
--- Every name and its labels are declared when the registry is made, and a name holds at most so many series: what a caller
--- labels by mistake with VINs must not fill the memory. The series beyond that are counted together, as "other".
+-- Every name and its labels are declared when the registry is made, and a name has a limited number of series, so that labels with VINs by
+-- mistake do not fill the memory. Further series are counted together, as "other".
 
 local errors = require "fleet.util.errors"
 
@@ -29,7 +29,7 @@ local function written(label, value)
   return string.format('%s="%s"', label, (string.gsub(tostring(value), '[\\"\n]', escapes)))
 end
 
--- The same few values come again and again; the table is emptied before it grows beyond what series there may be.
+-- Cache of label texts; it is emptied before it exceeds the limit of series.
 local function remembered(family, label, value)
   local known = family.written[label]
   if not known or family.remembered >= most_series then
@@ -72,7 +72,7 @@ end
 
 -- ---- counting ----
 
--- Counts a value in the narrowest bucket that holds it: the text adds them up. The last bucket has no bound.
+-- Counts a value in the narrowest bucket that holds it; the text adds the buckets up. The last bucket has no bound.
 local function observe(series, value)
   local bounds, i = series.bounds, 1
   while bounds[i] and value > bounds[i] do i = i + 1 end
@@ -80,7 +80,7 @@ local function observe(series, value)
   series.count, series.value = series.count + 1, series.value + value
 end
 
---- Adds to a counter. labels: { name = text }, those that were declared; amount: 1 when left out.
+--- Adds to a counter. labels: { name = text }, as declared; amount: 1 by default.
 function Registry.add(registry, name, labels, amount)
   local series = series_of(family_of(registry, name, "counter"), labels)
   series.value = series.value + (amount or 1)
@@ -96,27 +96,27 @@ function Registry.observe(registry, name, labels, value)
   observe(series_of(family_of(registry, name, "histogram"), labels), value)
 end
 
---- put(value) of a histogram, for a caller that counts often and finds its series once.
+--- Returns put(value) of a histogram, for callers that count often: the series is looked up once.
 function Registry.putter(registry, name, labels)
   local series = series_of(family_of(registry, name, "histogram"), labels)
   return function(value) observe(series, value) end
 end
 
---- The same of a counter: a table to whose `value` the caller adds.
+--- The same for a counter: a table to whose `value` the caller adds.
 function Registry.counter(registry, name, labels)
   return series_of(family_of(registry, name, "counter"), labels)
 end
 
 -- ---- text ----
 
--- With the digits that it was written with, where they suffice: le="0.005" is the name by which a bucket is asked for.
+-- Writes a bound with few digits if they suffice: le="0.005" is the name of the bucket.
 local function digits(value)
   if value % 1 == 0 and math.abs(value) < 2 ^ 53 then return string.format("%.0f", value) end
   local short = string.format("%.15g", value)
   return tonumber(short) == value and short or string.format("%.17g", value)
 end
 
--- Whole numbers without a fraction, others exact, and a point in every locale.
+-- Whole numbers without a fraction, others exactly, with a point in every locale.
 local function number(value)
   if value ~= value then return "NaN" end
   if value == math.huge or value == -math.huge then return value > 0 and "+Inf" or "-Inf" end
@@ -152,7 +152,7 @@ local function add_family(lines, family)
   end
 end
 
---- All of them as text, for GET /metrics with Content-Type "text/plain; version=0.0.4".
+--- All metrics as text, for GET /metrics with Content-Type "text/plain; version=0.0.4".
 function Registry.text(registry)
   local lines = {}
   for _, family in ipairs(registry.list) do add_family(lines, family) end

@@ -1,7 +1,7 @@
--- Which host an account talks to: the option, what a 421 taught us, or the vendor's table.
+-- The host of an account: from the option, from a 421, or from the vendor's table.
 --
--- A new host is taken only from the service's own list, compared by whole labels, over https on its standard port
--- (doc/protocol.md#wrong-region); with a custom base_url only the hosts that the caller listed.
+-- A new host is accepted only from the service's own list, compared by whole labels, over https on the standard port
+-- (doc/protocol.md#wrong-region). With a custom base_url, only hosts that the caller listed are accepted.
 
 local core = require "fleet.core"
 
@@ -12,24 +12,24 @@ local function hosts_of(context)
   return context.vendor.host_endings
 end
 
---- The base address that a 421 names, or nil when it names none that may be trusted, or the one that was asked.
+--- The base address that a 421 names; nil when it names none that is trusted, or the address of the request itself.
 function M.named(context, reply)
   local base_url = core.other_host(reply, hosts_of(context))
   return base_url ~= context.base_url and base_url or nil
 end
 
---- Takes a base address for this account and keeps it in the store, so that the next process starts with it.
+--- Uses a base address for this account and stores it for the next process.
 function M.remember(context, base_url)
   context.base_url = base_url
   context.store:put("region/" .. context.config.account, base_url, {})
 end
 
---- An address from outside, if it may be trusted as one that a 421 names; else nil.
+--- The address, if it is trusted like one that a 421 names; else nil.
 function M.accepted(context, base_url)
   return type(base_url) == "string" and core.accepted_host(base_url, hosts_of(context)) or nil
 end
 
---- Reads what an earlier process learned. Only a host that would be accepted now counts.
+--- Reads the address that an earlier process stored, if it would be accepted now.
 function M.recall(context)
   context.base_url = M.accepted(context, (context.store:get("region/" .. context.config.account))) or context.base_url
 end
@@ -42,7 +42,7 @@ function M.describe(context)
   return (name and "region " .. name .. ", " or "") .. context.base_url
 end
 
---- Whether the base address is one of an interface that the vendor closed to applications.
+--- Whether the base address is of an API that the vendor closed to applications.
 function M.is_closed(context)
   for _, host in ipairs(context.vendor.closed_hosts) do
     if string.find(context.base_url .. "/", "://" .. host .. "/", 1, true) then return true end
@@ -50,8 +50,8 @@ function M.is_closed(context)
   return false
 end
 
---- The addresses where the account may live, the likeliest first: what its tokens hint at, the address in use, and the
---- vendor's others with the same sign-in. With a custom base_url only that one.
+--- The possible addresses of the account, the likeliest first: from its tokens, the address in use, and the vendor's others with the same
+--- sign-in. With a custom base_url only that one.
 function M.candidates(context, info)
   if context.config.base_url then return { context.base_url } end
   local list, seen = {}, {}
@@ -70,7 +70,7 @@ function M.candidates(context, info)
   return list
 end
 
---- After a sign-in: starts in the region that the tokens hint at, unless the caller chose one. A 421 corrects it.
+--- After a sign-in: starts in the region that the tokens name, unless the caller chose one. A 421 corrects it.
 function M.follow_hint(context, info)
   if rawget(context.config, "region") then return end
   local likeliest = M.candidates(context, info)[1]
