@@ -1,5 +1,5 @@
--- fleet: the client of a vehicle, energy and account service. This file is the public face; the module behind a name is
--- loaded when the name is first used.
+-- fleet: the client for vehicles, energy sites and accounts. This file is the public interface; the module behind a name is loaded at first
+-- use.
 
 local core = require "fleet.core"
 local tasks = require "fleet.async"
@@ -14,41 +14,40 @@ require("fleet.resources").define()
 
 -- ---- clients ----
 
---- A client. options: see doc/manual/client.md; raises for a wrong one. No file and no network is touched.
+--- A client. options: see doc/manual/client.md; raises for a wrong one. Uses no file and no network.
 function fleet.new(options)
   return require("fleet.client").new(options)
 end
 
---- A client from a JSON file of options, $XDG_CONFIG_HOME/fleet/config.json or path, and the variables FLEET_…, which come
---- before it, as on the command line.
---- Returns the client, or nil, err, kind.
+--- A client from a JSON file of options, $XDG_CONFIG_HOME/fleet/config.json or path, and the variables FLEET_…, which override the file as
+--- on the command line. Returns the client, or nil, err, kind.
 function fleet.from_config(path)
   return require("fleet.client").from_config(path)
 end
 
 -- ---- data and helpers ----
 
---- The tables as data: fresh lists of rows.
+--- The tables as data: new lists of rows at each call.
 fleet.reasons = core.reasons
 for _, name in ipairs { "endpoints", "commands" } do
   fleet[name] = function()
     local rows = core[name]()
-    for _, row in ipairs(rows) do row.pointer = nil end -- the core's own
+    for _, row in ipairs(rows) do row.pointer = nil end -- a pointer of the core
     return rows
   end
 end
 
---- pcall of a function that may wait: where tasks of Lua 5.1 need it, see doc/manual/versions.md. Elsewhere it is pcall.
+--- pcall of a function that may yield: tasks of Lua 5.1 need it, see doc/manual/versions.md. On other versions it is pcall.
 fleet.pcall = require("fleet.util.compat").pcall
 
---- The same handle or client, whose calls raise err instead of returning nil, err, kind.
+--- The same handle or client; its calls raise err instead of returning nil, err, kind.
 function fleet.throwing(object)
   return require("fleet.client.raising").wrap(object)
 end
 
--- ---- what is loaded on first use ----
+-- ---- loaded at first use ----
 
--- Rehearsing needs the simulator, which stands on the automations.
+-- Rehearsing needs the simulator, which uses the automations.
 local function automation_and_rehearsal()
   local automation = require "fleet.automation"
   --- fleet.automation.rehearse(options): a month in a minute, see lua/fleet/sim/rehearsal/init.lua.
@@ -68,7 +67,7 @@ for _, name in ipairs { "key", "session", "receiver", "command", "decode_command
   later[name] = function() return core[name] end
 end
 
--- Raises where the name is nearly one that there is; a program may ask for any other.
+-- Raises when the name resembles a known one; a program may test for any other.
 local function unknown(self, name)
   if type(name) ~= "string" then return nil end
   local names = {}

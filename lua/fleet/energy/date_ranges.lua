@@ -1,10 +1,9 @@
--- Energy history by local dates: which ranges to ask for, and one reply made of several.
+-- Energy history by local dates: the ranges to request, and one reply joined from several.
 --
--- Hours were lost where clients sent UTC or one fixed offset over a change of the clock, and days where a
--- range ended at 00:00 (doc/protocol.md#energy-history). So dates are local, a range is half open (its end is not
--- part of it), each end of each request carries the offset that holds there, and a request ends with the
--- last second of its last day: nothing of the next day is read whether the service counts the end or not.
--- Nothing here asks or waits.
+-- Clients that sent UTC or a fixed offset across a clock change lost hours, and a range that ended at 00:00 lost a day
+-- (doc/protocol.md#energy-history). So dates are local, and a range does not include its end. Each end of a request has the offset valid at
+-- that time. A request ends with the last second of its last day, so that it includes nothing of the next day, whether the service includes
+-- the end or not. No code here makes requests or waits.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -38,8 +37,7 @@ local function next_year(day)
   return core.date_days(string.format("%04d-01-01", tonumber(string.sub(core.days_date(day), 1, 4)) + 1))
 end
 
--- How far one request reaches: a reply covers one period, and no more than a month is known to come back
--- whole.
+-- The longest range of one request: a reply covers one period, and longer ones than a month may be incomplete.
 local reach = {
   day = after_days(1), week = after_days(7), month = next_month, year = next_year,
   lifetime = function() return math.huge end,
@@ -52,7 +50,7 @@ end
 
 local function range_of(zone, first, after)
   local begins, ends = zone:day(core.days_date(first)), zone:day(core.days_date(after))
-  if begins == ends then return nil end -- a day that the zone skipped
+  if begins == ends then return nil end -- the zone skipped this day
   return { start_date = text(zone, begins), end_date = text(zone, ends - 1) }
 end
 
@@ -66,7 +64,7 @@ local function ranges_between(zone, first, after, next_day)
   return list
 end
 
--- The first day and the day after the last; nil when the caller gave no local dates, or only one of the two.
+-- The first day and the day after the last; nil without local dates, or with only one of the two.
 local function dates(params)
   if params.day ~= nil then
     if params.start_date ~= nil or params.end_date ~= nil then
@@ -84,12 +82,12 @@ local function dates(params)
   return first, after
 end
 
---- Raises for local dates that are none, or not in order: before the zone is asked for.
+--- Raises for invalid local dates, or a wrong order: before the zone is requested.
 function M.check(params)
   dates(params)
 end
 
--- One end is a date, the other a time or absent: one request, each end as exact as it was said.
+-- One end is a date, the other a time or absent: one request, each end as the caller gave it.
 local function single(params, zone)
   local range = { start_date = params.start_date, end_date = params.end_date }
   if is_date(range.start_date) then
@@ -108,11 +106,10 @@ function M.local_dates(params)
   return params.day ~= nil or is_date(params.start_date) or is_date(params.end_date)
 end
 
---- The requests that a history call makes. params: { day = "2026-03-29" } or { start_date =, end_date = }
---- with dates (local; the end is not included) or RFC 3339 times (sent as given), besides period and split
---- (days per request in place of what suits the period). zone: of core.zone(params.time_zone). Returns a
---- list of { start_date =, end_date = } in RFC 3339; raises for dates that do not exist and for an end that
---- is not after the start.
+--- The requests of a history call. params: { day = "2026-03-29" } or { start_date =, end_date = } with dates (local; the end is not
+--- included) or RFC 3339 times (sent as given), besides period and split (days per request, by default what suits the period). zone: of
+--- core.zone(params.time_zone). Returns a list of { start_date =, end_date = } in RFC 3339; raises for dates that do not exist and for an
+--- end that is not after the start.
 function M.ranges(params, zone)
   if not M.local_dates(params) then
     return { { start_date = params.start_date, end_date = params.end_date } }
@@ -125,7 +122,7 @@ end
 
 -- ---- joining ----
 
--- The lists of the three kinds of history, with what tells one entry from another.
+-- The lists of the three kinds of history, with the key that identifies an entry.
 local lists = {
   time_series = function(entry) return entry.timestamp end,
   events = function(entry) return entry.timestamp end,
@@ -135,8 +132,7 @@ local lists = {
   end,
 }
 
--- An entry that an earlier reply already gave is left out; two alike within one reply are both the
--- service's word.
+-- Appends entries, except those of an earlier reply. Two equal entries within one reply are both kept, because the service sent them.
 local function append(list, more, key_of, seen)
   local fresh = {}
   for _, entry in ipairs(more) do
@@ -147,9 +143,8 @@ local function append(list, more, key_of, seen)
   for _, key in ipairs(fresh) do seen[key] = true end
 end
 
---- One reply out of those of several ranges, in their order. A reply that is nil or null (nothing in that
---- range) adds nothing. count: how many replies there are. Other members are those of the first reply that
---- has them.
+--- Joins the replies of several ranges, in their order. A reply that is nil or null (no data) adds nothing. count: the number of replies.
+--- Other members are those of the first reply that has them.
 function M.join(replies, count)
   local joined, seen = {}, {}
   for i = 1, count or #replies do

@@ -1,4 +1,4 @@
--- Energy histories by local dates: the ranges of lua/fleet/energy/date_ranges.lua, one request each, joined into one reply.
+-- Energy histories by local dates: one request for each range of lua/fleet/energy/date_ranges.lua, joined into one reply.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -9,7 +9,7 @@ local tasks = require "fleet.async"
 
 local M = {}
 
---- The site's own zone, read once (a free call).
+--- The site's own zone, requested once (a free call).
 local function site_zone(site)
   local context, _, id = core.context(site)
   if not context.zones[id] then
@@ -30,7 +30,7 @@ local function site_zone(site)
   return context.zones[id]
 end
 
--- An energy history always has its series: a reply without one holds no entries. Entries are tables.
+-- Adds an empty series to a reply without one, which has no entries. Entries are tables.
 local function with_series(row, value, err, kind)
   if type(value) ~= "table" or row.name ~= "energy_history" then return value, err, kind end
   local given, kept = value.time_series, {}
@@ -51,7 +51,7 @@ local function one_range(params, range)
   return fresh
 end
 
--- timeout covers the whole call: each request gets what the ones before it have left.
+-- timeout is for the whole call: each request gets the remaining time.
 local function remaining(options)
   if type(options) ~= "table" or options.timeout == nil then return function() return options end end
   local deadline = tasks.real() + options.timeout
@@ -66,7 +66,7 @@ local function too_late(row, done, count)
   return errors.failure("timeout", string.format("%s: the time was over after %d of %d requests", row.name, done, count))
 end
 
--- Asks range by range and joins; the first failure ends it.
+-- Requests each range and joins the replies; the first failure ends it.
 local function ask_all(row, plain, site, params, ranges, options)
   if #ranges == 1 then return with_series(row, plain(site, one_range(params, ranges[1]), options)) end
   if type(options) == "table" and options.raw then
@@ -83,14 +83,14 @@ local function ask_all(row, plain, site, params, ranges, options)
   return with_series(row, date_ranges.join(replies, #ranges))
 end
 
--- Local dates are made into requests in the site's zone, everything else is sent as given.
+-- Converts local dates to requests in the site's zone; other values are sent as given.
 local function method(name)
   local row = rows.by_name[name]
   return function(plain, site, params, options, ...)
     if type(params) ~= "table" or not date_ranges.local_dates(params) then
       return with_series(row, plain(site, params, options, ...))
     end
-    core.plan(row.pointer, site, params, options, ...) -- the caller's mistakes raise before anything is asked
+    core.plan(row.pointer, site, params, options, ...) -- usage errors raise before any request
     date_ranges.check(params)
     params = tables.copy(params)
     local zone, err, kind
@@ -104,7 +104,7 @@ local function method(name)
   end
 end
 
---- These take the place of the rows' methods; plain makes one request.
+--- These replace the rows' methods; plain makes one request.
 M.energy, M.backup, M.charge = method("energy_history"), method("backup_history"), method("charge_history")
 
 return M

@@ -1,14 +1,14 @@
--- An energy history as rows of numbers: what the sun, the battery and the grid gave, and where it went, per step.
+-- An energy history as rows of numbers: energy from sun, battery and grid, and its uses, per step.
 --
--- A value that did not arrive is not zero (doc/protocol.md#energy-history): it stays nil, also in a sum of several steps, and totals
--- say how many are missing. Steps that are missing as a whole are put back as empty ones.
+-- A missing value is not zero (doc/protocol.md#energy-history): it stays nil, also in a sum of several steps, and totals say how many are
+-- missing. Steps that are missing as a whole are added as empty ones.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
 
 local M = {}
 
--- up: given to the house; down: taken. Members are those of an energy item (doc/protocol.md#energy-history), in Wh.
+-- up: supplied to the house; down: taken. Members are those of an energy item (doc/protocol.md#energy-history), in Wh.
 local quantities = {
   { name = "solar", up = true, "solar_energy_exported" },
   { name = "battery out", up = true, "battery_energy_exported" },
@@ -22,7 +22,7 @@ local quantities = {
     "grid_energy_exported_from_generator" },
 }
 
--- A site without a battery has no members of one: what is there is the sum; nothing there is no value.
+-- A site without a battery has no members of one: the sum of the present members; nil when none is present.
 local function value_of(item, quantity)
   local sum
   for _, member in ipairs(quantity) do
@@ -44,7 +44,7 @@ local function smallest_step(items)
   return step
 end
 
--- The entries in the order of time, and how many have no time that can be read: where those belong is not known.
+-- The entries in the order of time, and the number of entries without a readable time, which cannot be placed.
 local function read_items(history)
   local out, untimed = {}, 0
   for _, item in ipairs(type(history.time_series) == "table" and history.time_series or {}) do
@@ -56,14 +56,14 @@ local function read_items(history)
   return out, untimed
 end
 
--- How many steps lie between two neighbours. Days are counted by date: two of the year have 23 and 25 hours.
+-- The number of steps between two neighbours. Days are counted by date, because two days of the year have 23 and 25 hours.
 local function steps_between(a, b, step)
   if step >= 27 * DAY then return 1 end
   if step >= 20 * 3600 then return core.date_days(string.sub(b.text, 1, 10)) - core.date_days(string.sub(a.text, 1, 10)) end
   return math.floor((b.utc - a.utc) / step + 0.5)
 end
 
-local MOST_MISSING = 5000 -- empty steps put back; a stray date must not make millions
+local MOST_MISSING = 5000 -- added empty steps: a wrong date must not add millions
 
 local function with_empty_steps(items, step)
   local out, missing = {}, 0
@@ -95,9 +95,9 @@ local function row_of(quantity, steps)
   return row
 end
 
---- A history (the result of energy_history) as { steps = { { text = local timestamp or nil }, … }, seconds = of a step,
---- rows = { { name =, up =, total = Wh, missing = count, [i] = Wh or false }, … }, untimed = count of entries without a time, which
---- are left out }; rows without any value are left out. nil, text where there is nothing in it.
+--- A history (the result of energy_history) as { steps = { { text = local timestamp or nil }, … }, seconds = of a step, rows = { { name =,
+--- up =, total = Wh, missing = count, [i] = Wh or false }, … }, untimed = number of entries without a time, which are left out }. Rows
+--- without any value are left out. Returns nil, text when there is no data.
 function M.read(history)
   if type(history) ~= "table" then errors.usage("fleet.chart: an energy history expected, got a " .. type(history)) end
   local items, untimed = read_items(history)
@@ -112,7 +112,7 @@ function M.read(history)
   return series
 end
 
---- The same with `count` steps in one; a sum in which a value is missing is missing.
+--- Joins `count` steps into one; a sum with a missing value is missing.
 function M.joined(series, count)
   if count <= 1 then return series end
   local out = { steps = {}, seconds = series.seconds * count, rows = {}, untimed = series.untimed }

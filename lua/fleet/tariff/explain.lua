@@ -1,5 +1,5 @@
--- The findings of a tariff's check as sentences: of one entry, and of a report, where entries that differ in the weekday only
--- are one line. The sentences are rows of the core (src/tariff/kinds.c); an entry may be made or changed by the caller.
+-- The findings of a tariff check as sentences: of one entry, and of a report, in which entries that differ only in the weekday are one
+-- line. The sentences are rows of the core (src/tariff/kinds.c); the caller may make or change entries.
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
@@ -30,7 +30,7 @@ local day_names = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" }
 local day_order = {}
 for i, name in ipairs(day_names) do day_order[name] = i end
 
--- "Mon 14:00-15:00" -> 1, "14:00-15:00"; nil and the whole text where it does not begin with a day.
+-- "Mon 14:00-15:00" -> 1, "14:00-15:00"; nil and the whole text when it does not begin with a day.
 local function split_span(span)
   local day, hours = string.match(span, "^(%a%a%a) (.+)$")
   if day_order[day] then return day_order[day], hours end
@@ -67,7 +67,7 @@ local function spans_text(spans)
   return list(order)
 end
 
--- $name in a sentence where it is not the member of that name: function(entry) -> text.
+-- Texts of $name in a sentence when they are not the member of that name: function(entry) -> text.
 local words = {
   side = function(entry) return entry.side == "buy" and "buying" or "selling" end,
   charged = function(entry) return entry.charges == "energy_charges" and "energy price" or "demand price" end,
@@ -112,7 +112,7 @@ end
 
 -- ---- lines ----
 
--- All of an entry but the day; nil for one without hours.
+-- All of an entry except the day; nil for one without hours.
 local function key_of(entry)
   if not entry.span then return nil end
   local parts = { tostring(entry.kind), tostring(entry.side), tostring(entry.season) }
@@ -121,7 +121,7 @@ local function key_of(entry)
   return table.concat(parts, "\0")
 end
 
--- A line per entry; entries that differ in the weekday only become one, at the place of the first.
+-- A line per entry; entries that differ only in the weekday become one, at the place of the first.
 local function lines_of(entries)
   local lines, by_key = {}, {}
   for _, entry in ipairs(type(entries) == "table" and entries or {}) do
@@ -144,7 +144,7 @@ end
 
 local beginnings = { problems = "problem: ", normalisations = "the service will change: ", warnings = "warning: " }
 
---- A report as lines: "problem: …", "the service will change: …", "warning: …", after one that says all is well.
+--- A report as lines: "problem: …", "the service will change: …", "warning: …", after a line that says all is well if it is.
 function M.text(report)
   check(report)
   local out = {}

@@ -1,8 +1,8 @@
--- Tariffs: checked before anything is sent, priced, built, compared and drawn. See doc/manual/tariffs.md.
+-- Tariffs: checks, prices, builds, compares and draws them before they are sent. See doc/manual/tariffs.md.
 --
--- The core checks, prices, writes, compares and normalises; here a tariff becomes an object: a table with every member of
--- tariff_content_v2 written out, whose methods are the functions below. Its plan and zone live beside it, so that its
--- content is all it shows.
+-- The core checks, prices, writes, compares and normalises. Here a tariff becomes an object: a table with every member of
+-- tariff_content_v2, whose methods are the functions below. Its plan and zone are stored outside the table, so that the table shows only
+-- the content.
 
 local core = require "fleet.core"
 local check_names = require("fleet.util.check_options").names
@@ -29,8 +29,8 @@ end
 
 -- ---- check and new ----
 
---- The tariff_content_v2 in a table: the table itself, or the member of a reply, a site_info or the body of a setting; and whether
---- it was read from a site. Where only the older form is there, that.
+--- The tariff_content_v2 in a table, and whether it was read from a site. The table is the content itself, a reply, a site_info, or the
+--- body of a setting. When only the older form is present, returns that.
 function M.content_of(value)
   local is_reply = type(value.response) == "table"
   local outer = is_reply and value.response or value
@@ -47,7 +47,7 @@ end
 
 local lists = "daily_charges periods"
 
--- A plan, its report, and the content they are of. options.any_currency, options.stored: see M.new.
+-- A plan, its report, and their content. options.any_currency, options.stored: see M.new.
 local function read(t, options)
   local content, was_read = M.content_of(t)
   local stored = options.stored or was_read
@@ -55,9 +55,9 @@ local function read(t, options)
   return plan, explain.annotate(report), content
 end
 
---- What is wrong with a tariff_content_v2 table: { valid =, problems =, normalisations =, warnings = }. Every entry has
---- `kind` and says where; tostring(entry) is a sentence. Nothing is sent or changed. See doc/protocol.md#tariff-checks.
---- options: any_currency and stored, as in new.
+--- Checks a tariff_content_v2 table: { valid =, problems =, normalisations =, warnings = }. Every entry has `kind` and a place;
+--- tostring(entry) is a sentence. Nothing is sent or changed. See doc/protocol.md#tariff-checks. options: any_currency and stored, as in
+--- new.
 function M.check(t, options)
   check_table("check", t, "the tariff")
   options = check_options("check", options or {}, { "any_currency", "stored" })
@@ -90,7 +90,7 @@ local function zone_of(time_zone)
   if time_zone then return core.zone(time_zone) end
 end
 
--- The object of a plan that was found valid. zone: that of time_zone, where it is open already. text: see make.
+-- The object of a valid plan. zone: of time_zone, if it is open already. text: see make.
 local function accept(plan, report, time_zone, zone, text)
   if not report.valid then
     plan:close()
@@ -109,10 +109,10 @@ local function has_unknown_member(report)
   return false
 end
 
---- A tariff object from a tariff_content_v2 table, or nil, err, "invalid" with err.problems as check gives them.
---- options.time_zone: IANA name of the site, needed to ask by UTC seconds. options.any_currency: a currency that the app is
---- not known to show becomes a warning. options.stored: t was read from a site: any currency, and unknown members are kept and
---- encoded as they came. The table is copied.
+--- A tariff object from a tariff_content_v2 table, or nil, err, "invalid" with err.problems as from check. options.time_zone: IANA name of
+--- the site, required for queries by UTC seconds. options.any_currency: a currency that the app may not show becomes a warning.
+--- options.stored: t was read from a site: any currency is allowed, and unknown members are kept and encoded unchanged. The table is
+--- copied.
 function M.new(t, options)
   check_table("new", t, "the tariff")
   options = check_options("new", options or {}, { "time_zone", "any_currency", "stored" })
@@ -125,7 +125,7 @@ local function inside(self, name)
   return state[self] or errors.usage("fleet.tariff.%s: a tariff object expected; make one with fleet.tariff.new", name)
 end
 
---- The tariff object that value is or can be made into, in any currency: it is only compared.
+--- The tariff object of a value, or one made from it, in any currency, because it is only compared.
 local function object(name, value)
   if state[value] then return value end
   check_table(name, value, "the other tariff")
@@ -134,45 +134,45 @@ end
 
 -- ---- methods ----
 
---- Buy and sell price of a moment: { buy = { price =, season =, label = }, sell = the same or nil }. `when` is UTC
---- seconds if the tariff has a time zone, or a local time { year =, month =, day =, hour = 0, min = 0 }.
+--- Buy and sell price at a time: { buy = { price =, season =, label = }, sell = the same or nil }. `when` is UTC seconds if the tariff has
+--- a time zone, or a local time { year =, month =, day =, hour = 0, min = 0 }.
 function methods:price(when)
   local own = inside(self, "price")
   return own.plan:at(when, own.zone)
 end
 
---- The stretches of one price from `from` to `to` (both UTC seconds, or both local times): a list of
---- { from =, to =, buy =, sell = }, in order, without gaps.
+--- The periods of constant price from `from` to `to` (both UTC seconds, or both local times): a list of { from =, to =, buy =, sell = }, in
+--- order, without gaps.
 function methods:segments(from, to)
   local own = inside(self, "segments")
   return own.plan:segments(from, to, own.zone)
 end
 
---- The cheapest `hours` between `from` and `to`: a list of { from =, to =, price =, season =, label = } in the order of
---- time, with .hours (less than asked when the window is shorter) and .mean. contiguous = true: one stretch.
+--- The cheapest `hours` between `from` and `to`: a list of { from =, to =, price =, season =, label = } in the order of time, with .hours
+--- (less than requested when the window is shorter) and .mean. contiguous = true: one period.
 function methods:cheapest(options)
   check_options("cheapest", options, { "hours", "from", "to", "contiguous" })
   local own = inside(self, "cheapest")
   return own.plan:cheapest(options, own.zone)
 end
 
---- The tariff as the service will keep it: negative prices 0, the buy price nowhere below the sell price. Labels and
---- seasons are split where only a part of them is raised.
+--- The tariff as the service will store it: negative prices become 0, buy prices below the sell price become equal to it. Labels and
+--- seasons are split when only a part of them changes.
 function methods:normalised()
   local own = inside(self, "normalised")
   local plan, report = own.plan:normalised()
   return make { plan = plan, zone = own.zone, time_zone = own.time_zone, report = explain.annotate(report) }
 end
 
---- The JSON text of tariff_content_v2 with every member written out, the zeros too, sorted. A tariff that was read from a site with
---- unknown members is written as it was read.
+--- The JSON text of tariff_content_v2 with every member, including zeros, sorted. A tariff that was read from a site with unknown members
+--- is written as it was read.
 function methods:encode()
   local own = inside(self, "encode")
   return own.text or own.plan:json()
 end
 
---- What differs in meaning: a list of { path =, from =, to = }, empty when nothing does. Members left out count as zero,
---- periods may be in any order. `other` is a tariff object or a table; an invalid one gives nil, err, "invalid".
+--- The differences in meaning: a list of { path =, from =, to = }, empty when there are none. Omitted members count as zero, and the order
+--- of periods does not matter. `other` is a tariff object or a table; an invalid one gives nil, err, "invalid".
 function methods:diff(other)
   local own = inside(self, "diff")
   local second, err, kind = object("diff", other)
@@ -203,18 +203,18 @@ function methods:svg(options)
   return draw_svg.draw(self, inside(self, "svg").plan, options)
 end
 
---- Two tariffs are equal when they mean the same: members left out count as zero, periods may be in any order.
+--- Two tariffs are equal when they mean the same: omitted members count as zero, and the order of periods does not matter.
 function metatable.__eq(a, b)
   return inside(a, "==").plan:equals(inside(b, "==").plan)
 end
 
--- luaL_getmetafield looks here: the writer of request bodies asks a value for its own JSON.
+-- luaL_getmetafield reads this: the writer of request bodies asks a value for its own JSON.
 metatable.encode = methods.encode
 metatable.normalised = methods.normalised
 
 -- ---- builders ----
 
--- A tariff's members beside its prices. Selling has neither code, currency nor daily charge.
+-- The members of a tariff besides its prices. The sell side has no code, currency or daily charge.
 local function head_of(options)
   local function charges(amount) return { { name = "Charge", amount = amount } } end
   return {
@@ -249,9 +249,9 @@ local function check_sources(options)
   if given ~= 1 then errors.usage("fleet.tariff.from_rows: give one of 'rows', 'prices' and 'spot'") end
 end
 
---- A tariff from rows of times and prices, or from spot prices; doc/manual/tariffs.md lists the forms. Returns the
---- tariff and how prices were grouped: a list of { side =, season =, label =, price =, low =, high =, minutes = }. Spot prices that
---- leave a gap, or are no day or week, give nil, err, "invalid".
+--- A tariff from rows of times and prices, or from spot prices; doc/manual/tariffs.md lists the forms. Returns the tariff and how prices
+--- were grouped: a list of { side =, season =, label =, price =, low =, high =, minutes = }. Spot prices that leave a gap, or do not cover
+--- a day or a week, give nil, err, "invalid".
 function M.from_rows(options)
   check_options("from_rows", options, row_options)
   local zone, err, kind = zone_of(options.time_zone)
@@ -265,10 +265,10 @@ function M.from_rows(options)
   return self, groups
 end
 
---- A report of check as lines of text for people, the same fault on several days in one line.
+--- A report of check as lines of text for people; the same finding on several days is one line.
 M.explain = explain.text
 
--- A site leaves zeros out, and with them a charge of nothing a day.
+-- A site omits zeros, including a daily charge of zero.
 local function without_free_charges(tariff)
   local content = core.json_decode(tariff:encode())
   for _, part in ipairs { content, content.sell_tariff } do
@@ -281,8 +281,8 @@ local function without_free_charges(tariff)
   return M.new(content, { stored = true })
 end
 
---- Whether the content that the service holds, or nil, is this tariff: as it was sent or as the service changes it on arrival,
---- which of the two it stores is not known.
+--- Whether the content that the service has stored (or nil) is this tariff: as it was sent, or as the service changes it, because it is
+--- unknown which of the two the service returns.
 function M.stored_as(content, wanted)
   if type(content) ~= "table" or next(content) == nil then return false end
   local stored = M.new(content, { stored = true })

@@ -1,4 +1,4 @@
--- What both pictures of a tariff show: a panel per season and side, and one scale of shades for all of them.
+-- Data of both pictures of a tariff: a panel per season and side, and one scale of shades for all of them.
 
 local core = require "fleet.core"
 
@@ -15,7 +15,7 @@ function M.days(first, last)
   return day_names[first + 1] .. "-" .. day_names[last + 1]
 end
 
---- A price as people write it: at most five decimals, no trailing zeros but two.
+--- A price for people: at most five decimals, and at least two.
 function M.price(value)
   local text = core.shortened(value, 5)
   local decimals = string.match(text, "%.(%d+)$")
@@ -53,7 +53,7 @@ local function panel(week, side)
   }
 end
 
---- place(price) -> 1 (cheapest) to steps. Few prices are distinguished by rank, many by height.
+--- place(price) -> 1 (cheapest) to steps. A few prices are spaced by rank, many by their value.
 function M.scale(panels, steps)
   local seen, prices = {}, {}
   for _, p in ipairs(panels) do
@@ -72,8 +72,8 @@ function M.scale(panels, steps)
   end
 end
 
---- What a legend says: a line per label, or, where there are more than most, a line per place of the scale.
---- { { price = the highest, text =, demand = }, … }, dearest first.
+--- The lines of a legend: one per label, or one per step of the scale when there are more labels than `most`. { { price = the highest, text
+--- =, demand = }, … }, dearest first.
 function M.legend(labels, most, place)
   local out, last = {}, nil
   if #labels <= most then

@@ -1,4 +1,4 @@
--- A tariff for the terminal: a row for days that are alike, a column for half an hour, a legend of prices.
+-- A tariff for the terminal: a row for days with the same prices, a column for each half hour, a legend of prices.
 
 local panels = require "fleet.tariff.panels"
 
@@ -6,10 +6,10 @@ local M = {}
 
 local MOST_LABELS = 12
 
--- Cheapest first; a season has its own scale of glyphs, so that its few prices look different. Colours compare seasons.
+-- Cheapest first. Each season has its own scale of glyphs, so that a few prices look different; colours compare seasons.
 local unicode = { "·", "░", "▒", "▓", "█" }
 local ascii = { ".", "-", "+", "*", "#" }
-local colors = { 23, 30, 73, 179, 208, 202, 160 } -- of the terminal's 256
+local colors = { 23, 30, 73, 179, 208, 202, 160 } -- of the terminal's 256 colours
 
 local function paint(style, price, count)
   local glyphs = string.rep(style.glyphs[style.place(price)], count)
@@ -17,7 +17,7 @@ local function paint(style, price, count)
   return string.format("\27[38;5;%dm%s\27[0m", colors[style.shade(price)], glyphs)
 end
 
--- The price that holds most of the minutes from..to.
+-- The price of most of the minutes from..to.
 local function price_in(spans, from, to)
   local best, most = nil, 0
   for _, s in ipairs(spans) do
@@ -48,7 +48,7 @@ local function legend(out, panel, style)
   end
 end
 
--- Numbers are over the cell that begins at their hour.
+-- Numbers are above the cell that begins at their hour.
 local function hours()
   local out = {}
   for hour = 0, 21, 3 do out[#out + 1] = string.format("%-6s", string.format("%02d", hour)) end
