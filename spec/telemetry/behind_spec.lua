@@ -147,7 +147,7 @@ describe("a vehicle whose records wait", function()
   it("adds no more of them while it is held back by its limit", function()
     local receiver = start { limits = { per_minute = 1, unacknowledged = 4, vehicle_connections = 1 } }
     connect_again_and_again(receiver)
-    local size = receiver.vehicles[VIN].held:size()
+    local size = receiver.vehicles[VIN].delayed:size()
     assert.is_true(size > 400 and size <= 540, size .. " wait")
     assert.is_true(receiver:stats().unstored > 50)
   end)
