@@ -1,7 +1,7 @@
 -- A charge limit and a sentry that stay as declared: June 2026, rehearsed. With a file name it draws the month.
 local fleet = require "fleet"
 
-local function raise_limit(world) -- somebody wants the whole battery for a trip, and forgets it
+local function raise_limit(world) -- a person raises the limit for a trip, and forgets it
   world.event("user_present")
   require("fleet.sim.control").set(world.service, world.car.vin, { charge_state = { charge_limit_soc = 100 } })
   world.event("user_present", { present = false })

@@ -6,7 +6,7 @@ local sim = assert(require("fleet.sim").new { garage = { vehicles = {
 } } })
 local client = assert(sim:client())
 
-local function tell(what, done, err)
+local function print_result(what, done, err)
   if done then
     print(what, done.via, done.changed and "done" or "already so")
   elseif err.outcome == "unknown" then
@@ -19,15 +19,15 @@ end
 
 for _, vin in ipairs { pearl, ruby } do
   local car = client:vehicle(vin)
-  tell("limit", car:set_charge_limit { percent = 85 })
-  tell("limit again", car:set_charge_limit { percent = 85 })
+  print_result("limit", car:set_charge_limit { percent = 85 })
+  print_result("limit again", car:set_charge_limit { percent = 85 })
 end
 
 local car = client:vehicle(pearl)
 sim:fault("lost", 1, { message = "command" })
-tell("unlock", car:door_unlock())
+print_result("unlock", car:door_unlock())
 sim:fault("epoch_change", 1) -- the vehicle restarts: the command is signed again, once
-tell("lock", car:door_lock())
+print_result("lock", car:door_lock())
 print("charge", assert(car:signed_data { "charge" }).charge_state.battery_level .. " %")
 
 client:close()

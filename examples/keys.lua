@@ -1,4 +1,4 @@
--- A virtual key: made, saved where nobody else reads it, loaded again; and the half that is shown to the world.
+-- A virtual key: made, saved so that only its owner can read it, loaded again; and its public half.
 local fleet = require "fleet"
 
 local path = os.tmpname()

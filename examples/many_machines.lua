@@ -8,15 +8,15 @@ os.execute("redis-server --port 0 --unixsocket " .. directory .. "/socket --dir 
   .. " --appendonly yes --appendfsync always --daemonize yes >/dev/null")
 local address = "redis+unix:" .. directory .. "/socket"
 
--- Two workers: each has a store of its own at the same address. A store that has just begun gives no lease for two seconds, in
--- which others could take theirs again.
+-- Two workers: each has a store of its own at the same address. A new server gives no lease for two seconds, so that earlier owners can
+-- take theirs again; settle = 0 skips that.
 local one = assert(fleet.store.redis { address = address, settle = 0 })
 local two = assert(fleet.store.redis { address = address, settle = 0 })
 
 local lease = assert(one:lease("token/default/user", 0.2))
-print("the second worker is told", select(3, two:lease("token/default/user", 60)))
+print("the second worker gets", select(3, two:lease("token/default/user", 60)))
 
-fleet.sleep(0.3) -- the first one stalls, and its lease ends
+fleet.sleep(0.3) -- the first one stalls, and its lease expires
 local later = assert(two:lease("token/default/user", 60))
 assert(two:put("token/default/user", "the newer pair", { lease = later, durable = true }))
 print("the first one's late write", select(3, one:put("token/default/user", "an older pair", { lease = lease })))

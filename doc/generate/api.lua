@@ -5,7 +5,7 @@ local core = require "fleet.core"
 
 local M = {}
 
--- Methods that are rows stand in the reference.
+-- Methods that are rows are in the reference.
 local function row_methods()
   local names = {}
   for _, list in ipairs { core.endpoints(), core.commands() } do
@@ -126,7 +126,7 @@ function M.markdown()
     end
   end
   return table.concat({ "# The Lua interface", [[
-Every public function and object but the calls of the service, which stand in [the reference](reference.md). Made from the
+Every public function and object except the calls of the service, which are in [the reference](reference.md). Made from the
 editor types (`lua/fleet/types.lua`) by `make doc`. Prices are per kWh, times UTC seconds, lengths of time seconds, unless a
 line says otherwise. A call that the world refuses returns `nil, err, kind`; what the caller gets wrong raises.]],
     "## Functions and methods", table.concat(functions, "\n\n"), "## Objects and tables", table.concat(classes, "\n\n") }, "\n\n") .. "\n"

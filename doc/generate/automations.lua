@@ -30,7 +30,7 @@ local function each(text)
   return out
 end
 
--- The text with what stands between the two marks replaced; each mark stands in it.
+-- Replaces the text between two marks, which must both be there.
 local function replaced(text, before, after, middle)
   local _, from = string.find(text, before, 1, true)
   local to = assert(string.find(text, after, assert(from, before), true), after)
@@ -57,7 +57,7 @@ end
 
 -- ---- the files ----
 
---- file name -> what should stand in it.
+--- file name -> its wanted content.
 function M.files()
   local found = {}
   local function put(path, before, after, middle)

@@ -42,7 +42,7 @@ local function add_use(graph, room, other)
   graph.uses[room][other] = true
 end
 
--- Libraries by the header that stands for them.
+-- Libraries by the header that identifies them.
 local libraries = { curl = "libcurl", openssl = "libcrypto", ["protobuf-c"] = "protobuf-c", microhttpd = "libmicrohttpd",
   hiredis = "hiredis", mosquitto = "libmosquitto", ["lua"] = "Lua" }
 
@@ -77,7 +77,7 @@ function M.lua_rooms()
   return graph
 end
 
--- ---- where a room stands ----
+-- ---- the position of a room ----
 
 local function sorted(set)
   local list = {}
@@ -113,7 +113,7 @@ local function leads(graph, bars, from, to, skip)
   return walk(from)
 end
 
--- The level of each room: above all that it uses. Rooms that use each other stand on one level.
+-- The level of each room: above all that it uses. Rooms that use each other are on one level.
 local function levels_of(graph, bars)
   local level, open = {}, {}
   local function visit(room)
@@ -153,7 +153,7 @@ local function edges_of(graph, bars)
   return list
 end
 
--- Rows from the top; in a row, a room stands near the middle of the rooms above that use it.
+-- Rows from the top; in a row, a room is near the middle of the rooms above that use it.
 local function rows_of(level, edges)
   local rows, highest = {}, 0
   for _, height in pairs(level) do highest = math.max(highest, height) end

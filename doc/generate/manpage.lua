@@ -4,7 +4,7 @@ local fleet = require "fleet"
 local help = require "fleet.cli.help"
 local verbs = require "fleet.cli.verbs"
 
--- Text that roff takes as it stands.
+-- Escapes text for roff.
 local function escaped(text)
   text = string.gsub(text, "\\", "\\e")
   text = string.gsub(text, "-", "\\-")

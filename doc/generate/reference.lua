@@ -53,7 +53,7 @@ local function number(value)
   return value == math.floor(value) and string.format("%.0f", value) or tostring(value)
 end
 
--- Choices by name, with the value where it is another word; several names of one value stand together.
+-- Choices by name, with the value where it is another word; names of the same value are listed together.
 local function choice_text(choices)
   local order, names = {}, {}
   for _, choice in ipairs(choices) do

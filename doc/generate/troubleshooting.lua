@@ -15,8 +15,8 @@ local function table_of(heads, list)
   return table.concat(lines, "\n")
 end
 
--- The reasons and faults of a kind, as pairs of what is said and what it means.
-local function said(kind)
+-- The reasons and faults of a kind, as pairs of the text and its meaning.
+local function texts_of(kind)
   local list = {}
   for _, reason in ipairs(core.reasons()) do
     if reason.kind == kind then list[#list + 1] = { "`" .. reason.text .. "`", reason.doc } end
@@ -76,7 +76,7 @@ function M.markdown()
     parts[#parts + 1] = "## " .. kind.name
     parts[#parts + 1] = kind.doc .. " Exit status of the command line: " .. kind.exit .. "."
     parts[#parts + 1] = table_of({ "Cause", "What to do" }, remedies[kind.name])
-    local list = said(kind.name)
+    local list = texts_of(kind.name)
     if #list > 0 then parts[#parts + 1] = table_of({ "Reason or fault", "What it means, what to do" }, list) end
   end
   return table.concat(parts, "\n\n") .. "\n"

@@ -79,7 +79,7 @@ local function params_class(row)
   return table.concat(lines, "\n")
 end
 
--- A parameter that may stand alone widens the type of the table.
+-- A parameter that may be given without a table widens the type.
 local function params_type(row)
   local _, params = calls.arguments(row)
   if #params == 0 then return "table", false end
@@ -125,7 +125,7 @@ local head = [[
 -- Written by `make doc` from the tables in src/tables and from doc/generate/types.lua; change those.]]
 
 local tail = [[
----What a command did. changed is false when the wanted state held already.
+---What a command did. changed is false when the vehicle already had the wanted state.
 ---@class fleet.changed
 ---@field changed boolean
 ---@field perhaps_changed? true beside changed = false: an earlier attempt of this call got no answer
@@ -133,7 +133,7 @@ local tail = [[
 ---@field via "signed"|"plain"|"proxy"
 ---@field authenticated boolean the answer was signed by the vehicle
 
----What the service answered to an energy setting. changed = true: the service took it, it may have held before.
+---What the service answered to an energy setting. changed = true: the service accepted it; it may have been set before.
 ---@class fleet.setting
 ---@field changed boolean false: the site holds it already
 ---@field code? integer
@@ -256,7 +256,7 @@ function client:energy_site(id) end
 ---@return fleet.pages
 function client:energy_sites(options) end
 
----Any row's call by its name; path arguments stand in args.
+---Any row's call by its name; args include the path arguments.
 ---@param name string
 ---@param args? table
 ---@param options? fleet.call_options
@@ -314,7 +314,7 @@ function client:consent_url(options) end
 ---@return table|fleet.err pending
 function client:add_scopes_url(options) end
 
----Which scopes are asked for by default, and which were granted; granted and missing are absent where no token tells.
+---Which scopes are asked for by default, and which were granted; granted and missing are absent when no token names them.
 ---@return { asked: string[], granted?: string[], missing?: string[] }? scopes
 ---@return fleet.err err
 ---@return fleet.kind kind
@@ -391,7 +391,7 @@ function vehicle:signed_data(sections) end
 ---@return fleet.kind kind
 function vehicle:wait_telemetry_synced(options) end
 
----Where the car stands and how old that position is, by one live look.
+---The position of the car and its age, by one live read.
 ---@param options? table
 ---@return { lat: number, lon: number, heading?: number, at?: number, age?: number }?, fleet.Err?, string?
 function vehicle:locate(options) end

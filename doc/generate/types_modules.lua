@@ -1,5 +1,5 @@
--- The part of lua/fleet/types.lua about what stands beside the calls: tasks, the loop, stores, tariffs, charts, automations and
--- metrics. They have no rows, so they stand here as text; spec/contract/api_spec.lua holds the names against the module.
+-- The part of lua/fleet/types.lua about everything except the calls: tasks, the loop, stores, tariffs, charts, automations and
+-- metrics. They have no rows, so they are written here as text; spec/contract/api_spec.lua holds the names against the module.
 return [[
 ---Names the task in reports and returns it; without an argument, returns its name.
 ---@param name? string

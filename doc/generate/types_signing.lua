@@ -1,4 +1,4 @@
--- The part of lua/fleet/types.lua about keys, sessions and receivers. It has no rows, so it stands here as text.
+-- The part of lua/fleet/types.lua about keys, sessions and receivers. It has no rows, so it is written here as text.
 return [[
 ---"vehicle_security" (locks, trunks, keys) or "infotainment" (everything else).
 ---@alias fleet.domain "vehicle_security"|"infotainment"

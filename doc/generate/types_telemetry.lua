@@ -30,7 +30,7 @@ return class("fleet.telemetry.options", options.list, function(row) return types
 ---@field arrived number UTC seconds
 ---@field resend? boolean the vehicle sends again what was not acknowledged
 ---@field values? { [string]: any } of topic V, by the field's name
----@field invalid? string[] fields that the vehicle cannot tell now
+---@field invalid? string[] fields that the vehicle cannot report now
 ---@field texts? { [string]: string } texts that are no value of their field
 ---@field alerts? { name: string, audiences: string[], started_at?: number, ended_at?: number }[]
 ---@field errors? { name: string, body: string, at?: number, tags: { [string]: string } }[]

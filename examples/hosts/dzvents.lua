@@ -17,8 +17,8 @@ local function ask(domoticz, switch)
   }
 end
 
--- A car that refuses is a 200, too; what is not certain says so in a header. A command is never sent again by itself.
-local function tell(domoticz, reply)
+-- A refusal of the car also has status 200; an uncertain outcome is in a header. The script never repeats a command.
+local function log_result(domoticz, reply)
   local answer = reply.isJSON and type(reply.json.response) == "table" and reply.json.response or {}
   if reply.ok and answer.result then
     domoticz.log("charging: done")
@@ -32,6 +32,6 @@ end
 return {
   on = { devices = { "Car charging" }, httpResponses = { "fleet" } },
   execute = function(domoticz, item)
-    if item.isDevice then ask(domoticz, item) else tell(domoticz, item) end
+    if item.isDevice then ask(domoticz, item) else log_result(domoticz, item) end
   end,
 }

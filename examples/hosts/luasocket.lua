@@ -1,4 +1,4 @@
--- LuaSocket's select, as openLuup turns its loop: fleet.loop stands among the sockets. Runs on Lua 5.1 and later.
+-- LuaSocket's select, as in the loop of openLuup: fleet.loop is one of the sockets. Runs on Lua 5.1 and later.
 local socket = require "socket"
 local fleet = require "fleet"
 

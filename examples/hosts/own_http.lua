@@ -1,6 +1,6 @@
--- HTTP of the host: curl, run by libuv. It answers from a callback, keeps to the time, and is ended when nobody waits any more.
+-- HTTP of the host: curl, run by libuv. It answers from a callback, keeps the timeout, and is ended when the call stops waiting.
 local fleet, uv = require "fleet", require "luv"
--- What curl reads from its standard input: no token stands in the list of processes.
+-- What curl reads from its standard input, so that the token does not appear in the list of processes.
 local function config_of(request)
   local lines = { string.format("silent\ninclude\nurl = %q\nrequest = %s\nmax-time = %f", request.url, request.method, request.timeout) }
   for name, value in pairs(request.headers) do lines[#lines + 1] = string.format("header = %q", name .. ": " .. value) end

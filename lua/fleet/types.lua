@@ -1592,7 +1592,7 @@ function vehicle:remove_key(params, options) end
 ---@return fleet.kind kind
 function vehicle:set_vehicle_name(params, options) end
 
----What a command did. changed is false when the wanted state held already.
+---What a command did. changed is false when the vehicle already had the wanted state.
 ---@class fleet.changed
 ---@field changed boolean
 ---@field perhaps_changed? true beside changed = false: an earlier attempt of this call got no answer
@@ -1600,7 +1600,7 @@ function vehicle:set_vehicle_name(params, options) end
 ---@field via "signed"|"plain"|"proxy"
 ---@field authenticated boolean the answer was signed by the vehicle
 
----What the service answered to an energy setting. changed = true: the service took it, it may have held before.
+---What the service answered to an energy setting. changed = true: the service accepted it; it may have been set before.
 ---@class fleet.setting
 ---@field changed boolean false: the site holds it already
 ---@field code? integer
@@ -1723,7 +1723,7 @@ function client:energy_site(id) end
 ---@return fleet.pages
 function client:energy_sites(options) end
 
----Any row's call by its name; path arguments stand in args.
+---Any row's call by its name; args include the path arguments.
 ---@param name string
 ---@param args? table
 ---@param options? fleet.call_options
@@ -1781,7 +1781,7 @@ function client:consent_url(options) end
 ---@return table|fleet.err pending
 function client:add_scopes_url(options) end
 
----Which scopes are asked for by default, and which were granted; granted and missing are absent where no token tells.
+---Which scopes are asked for by default, and which were granted; granted and missing are absent when no token names them.
 ---@return { asked: string[], granted?: string[], missing?: string[] }? scopes
 ---@return fleet.err err
 ---@return fleet.kind kind
@@ -1858,7 +1858,7 @@ function vehicle:signed_data(sections) end
 ---@return fleet.kind kind
 function vehicle:wait_telemetry_synced(options) end
 
----Where the car stands and how old that position is, by one live look.
+---The position of the car and its age, by one live read.
 ---@param options? table
 ---@return { lat: number, lon: number, heading?: number, at?: number, age?: number }?, fleet.Err?, string?
 function vehicle:locate(options) end
@@ -2540,7 +2540,7 @@ function receiver:close() end
 ---@field arrived number UTC seconds
 ---@field resend? boolean the vehicle sends again what was not acknowledged
 ---@field values? { [string]: any } of topic V, by the field's name
----@field invalid? string[] fields that the vehicle cannot tell now
+---@field invalid? string[] fields that the vehicle cannot report now
 ---@field texts? { [string]: string } texts that are no value of their field
 ---@field alerts? { name: string, audiences: string[], started_at?: number, ended_at?: number }[]
 ---@field errors? { name: string, body: string, at?: number, tags: { [string]: string } }[]

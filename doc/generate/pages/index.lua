@@ -26,7 +26,7 @@ local function title_of(heading)
   return (string.gsub(string.gsub(heading, "[`*]", ""), "%[(.-)%]%b()", "%1"))
 end
 
--- What one looks up stands behind what explains; the list of pages behind both.
+-- Pages that explain come first, then reference pages, then the list of all pages.
 local references = assert(string.match(read "manual.md", "\n## Look up\n(.*)$"))
 
 local function weight_of(path)
