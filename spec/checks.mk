@@ -95,7 +95,7 @@ PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energ
   $(addprefix automation/,charge_by_spec.lua charge_schedule_spec.lua ensure_spec.lua house_spec.lua notices_spec.lua prices_spec.lua \
     restart_spec.lua runner_spec.lua surplus_charge_spec.lua sync_schedules_spec.lua tariff_sync_spec.lua together_spec.lua) \
   $(addprefix contract/,automations_spec.lua foreign_values_spec.lua interface_spec.lua stores_spec.lua versions_spec.lua) \
-  $(addprefix metrics/,registry_spec.lua told_spec.lua) \
+  $(addprefix metrics/,events_spec.lua registry_spec.lua) \
   $(addprefix mqtt/,bridge_spec.lua commands_spec.lua day_spec.lua discovery_spec.lua link_spec.lua) \
   $(addprefix oauth/,authorize_spec.lua both_expired_spec.lua form_spec.lua token_spec.lua tokens_network_spec.lua tokens_spec.lua) \
   $(addprefix promise/,at_most_once_spec.lua embedding_spec.lua memory_spec.lua secret_leaks_spec.lua signed_at_most_once_spec.lua \

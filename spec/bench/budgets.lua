@@ -11,7 +11,7 @@ M.groups = {
   { script = "require.lua", "require" },
   { script = "cli.lua" },
   { script = "cancel.lua", "cancel" },
-  { script = "store_turn.lua", "store-turn", "store-cpu" },
+  { script = "store_tick.lua", "store-tick", "store-cpu" },
   { script = "redis.lua", "redis-trips" },
   { script = "proxy.lua", "proxy-cpu", "proxy-p99", "proxy-memory" },
   { script = "stream.lua", "stream-memory", "stream-cpu", "stream-turn" },
@@ -21,14 +21,14 @@ M.groups = {
     "growth-periods", "store-open" },
 }
 
---- Prints a group after the other. measured(script): the lines of its budgets by name, and whether it ended well. Returns whether
---- everything that exists was measured.
-function M.tell(groups, measured, say)
+--- Prints the groups in order. measured(script): the lines of its budgets by name, and whether it succeeded. Returns whether
+--- all of them were measured.
+function M.print_all(groups, measured, print_line)
   local good = true
   for _, group in ipairs(groups) do
     local lines, ended = measured(group.script)
     for _, name in ipairs(group) do
-      say(lines[name] or name .. " - - failed")
+      print_line(lines[name] or name .. " - - failed")
       good = good and lines[name] ~= nil
     end
     good = good and ended

@@ -16,4 +16,4 @@ local function measured(script)
   return lines, pipe:close() == true
 end
 
-os.exit(budgets.tell(budgets.groups, measured, print), true)
+os.exit(budgets.print_all(budgets.groups, measured, print), true)

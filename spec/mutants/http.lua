@@ -3,7 +3,7 @@ local connection, http, outcome = "spec/http/connection_spec.lua", "spec/http/ht
 return {
   { "src/http/connection.c", "if (fd >= 0 && !c->transfer->fresh && !streams && !quiet(c, fd)) return false;", "", { connection } },
   { "src/http/connection.c", "&& socket_quiet(fd) && tls_quiet(c)", "&& socket_quiet(fd)", { connection } },
-  { "src/http/connection.c", "!rested_too_long(find(c->http, fd), c->transfer) &&", "", { connection, http } },
+  { "src/http/connection.c", "!idle_too_long(find(c->http, fd), c->transfer) &&", "", { connection, http } },
   { "src/http/receive.c", "if (size > t->max_response)", "if (size > 2 * t->max_response)", { http } },
   { "src/http/receive.c", "t->length == length", "true", { http, connection } },
   { "src/http/receive.c", "t->headers_done = r->status >= 200;", "t->headers_done = true;", { http } },

@@ -1,4 +1,4 @@
--- What operators are told: metrics, the audit of writes, and one alarm for many accounts.
+-- Events for operators: metrics, the audit of writes, and one alarm for many accounts.
 
 local fleet = require "fleet"
 local seam = require "spec.support.fixtures.host_http"
@@ -119,7 +119,7 @@ describe("an account that must sign in again", function()
     for _, client in ipairs(clients) do client:close() end
   end)
 
-  it("is told again after it went well in between, and after the others were closed", function()
+  it("raises another alarm after a success in between", function()
     local alarms, well = {}, false
     local client = seam.car(function()
       if well then return seam.answer '{"response":{"state":"online"}}' end
