@@ -38,19 +38,19 @@ describe("fleet cost", function()
     local result = run {}
     assert.equal(0, result.status, result.err)
     assert.equal([[
-2026-03  0.005 USD: 2 data, 1 command
+2026-03  0.005 USD: 2 reads, 1 command
 
 Budgets
   per_day.data                1 of 50, 49 left
   usd_per_month               0.005 USD of 1.000 USD, 0.995 USD left
 
 Days
-  2026-03-10           0.003 USD  1 data, 1 command
-  2026-03-11           0.002 USD  1 data
+  2026-03-10           0.003 USD  1 read, 1 command
+  2026-03-11           0.002 USD  1 read
 
 Vehicles
-  5YJ3E1EA7KF000001    0.003 USD  1 data, 1 command
-  5YJ3E1EA7KF000002    0.002 USD  1 data
+  5YJ3E1EA7KF000001    0.003 USD  1 read, 1 command
+  5YJ3E1EA7KF000002    0.002 USD  1 read
 
 Prices: a stored copy of Tesla's page on billing and limits; its date: not stated
 ]], result.out)
@@ -75,7 +75,7 @@ Prices: a stored copy of Tesla's page on billing and limits; its date: not state
     local picture = file:read("a")
     file:close()
     assert.matches("2026%-03, account default: 0%.005 USD of 1%.00 USD", picture)
-    assert.matches("2026%-03%-10: 1 commands, 0%.001 USD", picture)
+    assert.matches("2026%-03%-10: 1 command, 0%.001 USD", picture)
     local _, bars = picture:gsub('<rect class="data"[^>]*><title>', "")
     assert.equal(2, bars)
   end)

@@ -253,7 +253,7 @@ it("the page tells all moments by one clock, and counts in words", function()
   local function one(name, more)
     local status = { name = name, kind = name, subject = "vehicle ...000002", running = true, why = "waits", why_at = at,
       next_look = at + 900,
-      why_text = "21:30 UTC", next_text = "21:45 UTC", cost = { usd = 0.022, text = "1 data, 1 wake, 2 free: 0.022 USD" },
+      why_text = "21:30 UTC", next_text = "21:45 UTC", cost = { usd = 0.022, text = "1 read, 1 wake, 2 free calls (0.022 USD)" },
       commands_today = 0, daily_cap = 40 }
     for key, value in pairs(more or {}) do status[key] = value end
     return status
@@ -263,7 +263,7 @@ it("the page tells all moments by one clock, and counts in words", function()
   local text = of({ one "keep_limit", one("charge_by", { zone = zone }) }, about)
   assert.matches("<dd>Wed 22:30</dd>", text, 1, true)
   assert.matches("<dd>Wed 22:45</dd>", text, 1, true)
-  assert.matches("(1 data call, 1 wake, 2 free calls)", text, 1, true)
+  assert.matches("1 read, 1 wake, 2 free calls (0.022 USD)", text, 1, true)
   assert.matches("a.lua, at 2026-03-11 22:30 CET, fleet 1", text, 1, true)
   local without = of({ one "keep_limit" }, about)
   assert.matches("<dd>21:30 UTC</dd>", without, 1, true)

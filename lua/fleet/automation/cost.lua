@@ -19,18 +19,10 @@ function M.billed(status)
   return status ~= nil and status < 500
 end
 
-local order = { "data", "command", "wake", "specs", "signal", "free" }
-
---- "12 data, 3 command: 0.03 USD", "none".
+--- "12 reads, 2 commands (0.026 USD)"; "no billed calls".
 function M.text(calls)
-  local parts = {}
-  for _, class in ipairs(order) do
-    if (calls[class] or 0) > 0 then parts[#parts + 1] = string.format("%d %s", calls[class], class) end
-  end
-  if #parts == 0 then return "none" end
-  local cents = math.floor(M.usd(calls) * 1000 + 0.5)
-  local sum = string.format("%d.%03d USD", math.floor(cents / 1000), cents % 1000)
-  return table.concat(parts, ", ") .. ": " .. sum
+  local usd = M.usd(calls)
+  return prices.calls_text(calls) .. (usd > 0 and " (" .. prices.text(usd) .. ")" or "")
 end
 
 --- { calls =, usd =, text = } of { class = number of calls }.

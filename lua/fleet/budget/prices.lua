@@ -58,6 +58,25 @@ function M.billed(class, status, brought)
   return not found_only[class] or status == 200 and brought
 end
 
+-- One call of a class, as a person says it.
+local words = { data = "read", command = "command", wake = "wake", specs = "specification", signal = "signal", free = "free call" }
+
+--- A number of calls of a class: "12 reads".
+function M.count_text(class, count)
+  return string.format("%.0f %s%s", count, words[class], count == 1 and "" or "s")
+end
+
+--- { class = calls } as "12 reads, 2 commands", or "no billed calls".
+function M.calls_text(calls)
+  local parts = {}
+  local function add(class)
+    if (calls[class] or 0) > 0 then parts[#parts + 1] = M.count_text(class, calls[class]) end
+  end
+  for _, class in ipairs(M.classes) do add(class) end
+  add "free"
+  return #parts > 0 and table.concat(parts, ", ") or "no billed calls"
+end
+
 --- 0.0126 as "0.013 USD".
 function M.text(usd)
   local thousandths = math.floor(usd * 1000 + 0.5)

@@ -1,13 +1,13 @@
 -- Draws the cost of a month: a bar for each day with the price classes stacked, and how much of the monthly budget is used.
 
 local core = require "fleet.core"
+local prices = require "fleet.budget.prices"
 local svg = require "fleet.chart.svg"
 
 local M = {}
 
 local WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 760, 360, 62, 62, 52, 18
 local order = { "data", "command", "wake", "specs", "signal" }
-local spoken = { data = "data", command = "commands", wake = "wakes", specs = "specifications", signal = "signals" }
 
 local function style(page, ink, faint, colors)
   local out = { ".page { fill: " .. page .. " }", ".ink { fill: " .. ink .. " }",
@@ -63,7 +63,7 @@ local function add_day(out, report, day, x, width, y_of)
     local count = day.calls[class] or 0
     local cost = count * report.prices.usd[class]
     if cost > 0 then
-      local tip = string.format("%s: %.0f %s, %s", day.date, count, spoken[class], usd(cost))
+      local tip = string.format("%s: %s, %s", day.date, prices.count_text(class, count), usd(cost))
       out[#out + 1] = svg.rect(x, y_of(sum + cost), width, y_of(sum) - y_of(sum + cost), class, tip)
       sum = sum + cost
     end
@@ -85,7 +85,7 @@ local function add_legend(out, report)
   local x = LEFT
   for _, class in ipairs(order) do
     if (report.calls[class] or 0) > 0 then
-      local text = string.format("%.0f %s", report.calls[class], spoken[class])
+      local text = prices.count_text(class, report.calls[class])
       out[#out + 1] = svg.rect(x, HEIGHT - 22, 10, 10, class)
       out[#out + 1] = svg.text(x + 15, HEIGHT - 13, "ink", "start", text)
       x = x + 40 + 7 * #text
@@ -101,7 +101,7 @@ local function head_of(report)
 end
 
 local function prices_of(report)
-  return report.prices.own and "prices of one's own" or "the published prices"
+  return report.prices.own and "your own prices" or "the published prices"
 end
 
 --- Draws the result of client:cost{} as SVG.

@@ -65,7 +65,7 @@ function M.of(config, now, state)
   local slots = night.in_car and (state.memory.plan or standing(config, state, night.to)) or planned(config, now, state, night)
   night.slots = clipped(slots, now, night.to)
   night.prices = night.tariff and prices_of(night.tariff, now, night.to) or {}
-  night.currency = night.tariff and night.tariff.currency or nil
+  night.currency = night.tariff and night.tariff.currency ~= "" and night.tariff.currency or nil
   night.rate, night.tariff = nil, nil
   return night
 end

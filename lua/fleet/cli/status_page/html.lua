@@ -3,7 +3,6 @@
 
 local local_time = require "fleet.automation.local_time"
 local night = require "fleet.chart.night"
-local core = require "fleet.core"
 local page = require "fleet.chart.page"
 local tables = require "fleet.util.tables"
 
@@ -28,16 +27,6 @@ local function row(term, value)
   return value and "<dt>" .. term .. "</dt><dd>" .. page.escape(value) .. "</dd>" or ""
 end
 
-local words = { data = "data call", command = "command", wake = "wake", specs = "specs call", free = "free call" }
-
-local function cost_text(one)
-  local calls = string.gsub(one.cost.text, ": [%d.]+ USD$", "")
-  calls = string.gsub(calls, "(%d+) (%a+)", function(count, class)
-    return words[class] and count .. " " .. words[class] .. (count == "1" and "" or "s")
-  end)
-  return string.format("%s USD (%s)", core.fixed(one.cost.usd, 3), calls)
-end
-
 -- All times of the page are in one zone: automations without a zone use that of the others.
 local function zone_of(list)
   for _, one in ipairs(list) do
@@ -60,7 +49,7 @@ end
 
 local function facts(one)
   return table.concat {
-    "<dl>", row("Decided", one.why_text), row("Next look", one.next_text), row("Cost so far", cost_text(one)),
+    "<dl>", row("Decided", one.why_text), row("Next look", one.next_text), row("Cost so far", one.cost.text),
     row("Commands today", string.format("%d of at most %d", one.commands_today, one.daily_cap)),
     row("Trouble", one.trouble and one.trouble.message), "</dl>",
   }

@@ -29,19 +29,11 @@ end
 
 -- ---- for a person ----
 
-local function calls_text(calls)
-  local parts = {}
-  for _, class in ipairs(prices.classes) do
-    if calls[class] then parts[#parts + 1] = string.format("%.0f %s", calls[class], class) end
-  end
-  return #parts > 0 and table.concat(parts, ", ") or "no billed calls"
-end
-
 local function write_lines(out, title, list, name)
   if #list == 0 then return end
   out:write("\n", title, "\n")
   for _, entry in ipairs(list) do
-    out:write(string.format("  %-17s  %11s  %s\n", entry[name], prices.text(entry.usd), calls_text(entry.calls)))
+    out:write(string.format("  %-17s  %11s  %s\n", entry[name], prices.text(entry.usd), prices.calls_text(entry.calls)))
   end
 end
 
@@ -61,7 +53,7 @@ end
 
 local function show(out, value)
   if value.path then return out:write("written to ", value.path, "\n") end
-  out:write(string.format("%s  %s: %s\n", value.month, prices.text(value.usd), calls_text(value.calls)))
+  out:write(string.format("%s  %s: %s\n", value.month, prices.text(value.usd), prices.calls_text(value.calls)))
   write_budgets(out, value.budgets)
   write_lines(out, "Days", value.days, "date")
   write_lines(out, "Vehicles", value.vehicles or {}, "vin")

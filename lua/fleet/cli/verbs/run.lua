@@ -57,7 +57,7 @@ local function print_reports(out, reports)
     out:write(show.clean(report.name), " of ", show.clean(report.subject), "\n")
     if #report.actions == 0 then out:write("  nothing to send: ", show.clean(report.why or "nothing was decided"), "\n") end
     for _, action in ipairs(report.actions) do out:write("  would send ", action.call, ": ", show.clean(action.why), "\n") end
-    out:write("  that costs ", report.cost.text, "; a month about ", report.month.text, "\n")
+    out:write("  cost: ", report.cost.text, "; a month: about ", report.month.text, "\n")
   end
 end
 

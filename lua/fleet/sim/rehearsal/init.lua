@@ -127,7 +127,7 @@ local function report_of(stage)
   return setmetatable({
     zone = stage.zone, from = stage.from, to = stage.to, kwh = stage.kwh, sun_kwh = stage.sun_kwh,
     grid_kwh = stage.kwh - stage.sun_kwh,
-    price = stage.price, calls = stage.calls, usd = cost.usd(stage.calls), refused = stage.refused,
+    price = stage.price, currency = stage.currency, calls = stage.calls, usd = cost.usd(stage.calls), refused = stage.refused,
     commands = stage.commands, ready = stage.ready, looks = stage.looks,
     samples = stage.samples, notes = stage.notes,
   }, require("fleet.sim.rehearsal.report"))

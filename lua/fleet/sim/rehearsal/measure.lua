@@ -13,13 +13,14 @@ local function share_of_sun(stage, at, watts, seconds)
   return math.max(0, math.min(watts, flows.sun_to_load - math.min(house, flows.sun_to_load))) / watts
 end
 
--- The price at a time: of the tariff that was given, else of the site's tariff.
+-- The price at a time and its currency: of the tariff that was given, else of the site's tariff.
 local function price_at(stage, at)
   local tariff = stage.tariff
   if type(tariff) == "function" then tariff = tariff(at) end
-  if tariff then return tariff:price(math.floor(at)).buy.price end
+  if tariff then return tariff:price(math.floor(at)).buy.price, tariff.currency end
   local own = stage.site and stage.site.info.tariff_content_v2
-  return own and require("fleet.sim.tariff").price(own, at + stage.zone:offset(math.floor(at))) or nil
+  if not own then return nil end
+  return require("fleet.sim.tariff").price(own, at + stage.zone:offset(math.floor(at))), own.currency
 end
 
 -- The openings of the car that are open or unlocked, as one text; nil when there are none.
@@ -62,9 +63,9 @@ function M.energy(stage)
   local seconds = at - stage.measured
   if seconds > 0 then
     local sun = share_of_sun(stage, stage.measured, kwh * 3.6e6 / seconds, seconds)
-    local price = price_at(stage, stage.measured)
+    local price, currency = price_at(stage, stage.measured)
     stage.kwh, stage.sun_kwh = stage.kwh + kwh, stage.sun_kwh + kwh * sun
-    if price then stage.price = (stage.price or 0) + kwh * (1 - sun) * price end
+    if price then stage.price, stage.currency = (stage.price or 0) + kwh * (1 - sun) * price, currency end
     local charge = stage.car.sections.charge_state
     stage.samples[#stage.samples + 1] = {
       at = stage.measured, to = at, kwh = kwh, sun = sun, level = stage.car.energy_percent, price = price,

@@ -179,7 +179,8 @@ local function draw_legend(out, f, report)
   end
   if #report.commands > 0 then entry(svg.line(x + 6, y, x + 6, y + 12, "mark"), "a command") end
   if f.high > f.low then
-    entry(svg.rect(x, y, 12, 12, "dear5"), string.format("price: %s to %s per kWh", fixed(f.low, 2), fixed(f.high, 2)))
+    entry(svg.rect(x, y, 12, 12, "dear5"), string.format("price: %s to %s%s per kWh", fixed(f.low, 2), fixed(f.high, 2),
+      report:currency_text " "))
   end
 end
 
@@ -188,10 +189,9 @@ local function totals(report)
   if report.kwh > 0 then
     parts[1] = string.format("%s kWh charged, %s from the roof", fixed(report.kwh, 1), fixed(report.sun_kwh, 1))
     local bought = fixed(report.grid_kwh, 1) .. " kWh from the grid"
-    parts[2] = report.price and fixed(report.price, 2) .. " paid for " .. bought or bought
+    parts[2] = report.price and report:paid_text() .. " paid for " .. bought or bought
   end
-  local calls = cost.text(report.calls)
-  parts[#parts + 1] = calls == "none" and "no billed calls" or "calls: " .. calls
+  parts[#parts + 1] = cost.text(report.calls)
   return table.concat(parts, "; ")
 end
 

@@ -1,4 +1,5 @@
--- The result of a rehearsal: { kwh =, sun_kwh =, grid_kwh =, price =, calls =, usd =, commands =, looks =, ready =, samples =, notes = }.
+-- The result of a rehearsal: { kwh =, sun_kwh =, grid_kwh =, price =, currency =, calls =, usd =, commands =, looks =, ready =, samples =,
+-- notes = }.
 
 local calendar = require "fleet.automation.local_time"
 local cost = require "fleet.automation.cost"
@@ -27,12 +28,22 @@ function M:sent(name)
   return count
 end
 
+--- The currency after a prefix, or "" where the tariff names none.
+function M:currency_text(prefix)
+  return (self.currency or "") ~= "" and prefix .. self.currency or ""
+end
+
+--- What the energy from the grid cost: "93.77 EUR", or without a currency.
+function M:paid_text()
+  return fixed(self.price, 2) .. self:currency_text " "
+end
+
 --- The month in a few lines.
 function M:text()
   local lines = { string.format("%s to %s", calendar.date(self.zone, self.from), calendar.date(self.zone, self.to - 1)) }
   if self.kwh > 0 then
     lines[2] = string.format("charged     %s kWh, of which %s from the roof", fixed(self.kwh, 1), fixed(self.sun_kwh, 1))
-    lines[3] = self.price and string.format("paid        %s for %s kWh from the grid", fixed(self.price, 2), fixed(self.grid_kwh, 1))
+    lines[3] = self.price and string.format("paid        %s for %s kWh from the grid", self:paid_text(), fixed(self.grid_kwh, 1))
   end
   lines[#lines + 1] = "calls       " .. cost.text(self.calls)
   return table.concat(lines, "\n") .. "\n"
