@@ -60,7 +60,8 @@ end
 local function status_page()
   local list = require("spec.support.fixtures.evening").statuses { {
     name = "garage <left>", kind = "ensure", subject = "vehicle ...000009", running = true, why = "everything is as declared",
-    why_text = "Wed 22:14", next_text = "Wed 22:31", cost = { usd = 0.018, text = "9 reads (0.018 USD)" }, commands_today = 0, daily_cap = 40,
+    why_text = "Wed 22:14", next_text = "Wed 22:31",
+    cost = { usd = 0.018, text = "9 reads (0.018 USD)" }, commands_today = 0, daily_cap = 40,
     trouble = { message = "the service could not be reached: HTTP 503" },
   } }
   local about = { file = "/etc/fleet/automations.lua", at = core.time "2026-03-11T21:30:00Z", version = "1.0.0" }
