@@ -60,7 +60,8 @@ describe("charge_by with schedules in the car", function()
   end
 
   it("says that the car waits by itself, and what it does on older firmware", function()
-    assert.matches("charging from Tue 00:00 to Tue %d%d:%d%d, started by the car's own schedule", months.said(rehearse(nil, { days = 3 })))
+    assert.matches("charging from 00:00 to %d%d:%d%d tonight, .*, started by the car's own schedule",
+      months.said(rehearse(nil, { days = 3 })))
     local older = rehearse(nil, { days = 3, vehicle = { firmware_version = "2024.20.9",
       charge_state = { battery_level = 80, charge_limit_soc = 80, charge_current_request_max = 16 } } })
     assert.equal(0, older:sent("add_charge_schedule"))
@@ -69,7 +70,9 @@ describe("charge_by with schedules in the car", function()
 
   it("tells of each command what it is for: no two say the same, and none is sent twice", function()
     local month = rehearse(nil, { days = 4 })
-    local told, kinds = {}, { ["to show itself"] = 0, ["; it has shown itself"] = 0, ["on the following night"] = 0 }
+    local told = {}
+    local kinds = { ["to show that it is plugged in"] = 0, ["; the car has shown that it is plugged in"] = 0,
+      ["on the following nights"] = 0 }
     for _, note in ipairs(month.notes) do
       local text = string.match(note.text, "^sent (.+)$")
       if text then
@@ -151,7 +154,7 @@ describe("charge_by with the one time of day that older firmware has", function(
   end
 
   it("says that the car waits by itself", function()
-    assert.matches("charging from Tue 00:00 to Tue %d%d:%d%d, started by the car's own schedule", months.said(older { days = 3 }))
+    assert.matches("charging from 00:00 to %d%d:%d%d tonight, .*, started by the car's own schedule", months.said(older { days = 3 }))
   end)
 
   it("leaves alone the time that the owner set, and his departure", function()

@@ -56,7 +56,7 @@ describe("ensure over June 2026", function()
       days = 4, vehicle = { sleep_after = 1e9, charge_state = { charge_limit_soc = 80 } }, habits = {}, also = also })
     assert.equal(3, #months.on(month, "2026-06-03"))
     assert.equal(1, #months.on(month, "2026-06-04"))
-    assert.matches("set_charge_limit: another person or program keeps changing it; left alone until tomorrow", months.said(month))
+    assert.matches("charge limit: a person or another program keeps changing it, so it is left alone until tomorrow", months.said(month))
   end)
 
   it("does not send again what the site keeps at another value, and says so", function()
@@ -71,7 +71,7 @@ describe("ensure over June 2026", function()
     end)
     assert.equal(1, month:sent("backup"))
     assert.same(3, #told) -- once a day
-    assert.matches("backup: the site keeps another value than it was sent: .*80", told[1])
+    assert.matches("backup: the site keeps another value than was sent, .*80.*, and it is left alone", told[1])
   end)
 
   it("sends nothing for a value that the reply does not tell, and says so", function()
@@ -80,7 +80,7 @@ describe("ensure over June 2026", function()
         return path == "vehicle_data" and damage.named(body, { charge_limit_soc = value })
       end, function() return rehearse({ settings = { set_charge_limit = { percent = 80 } } }, { days = 2 }) end)
       assert.equal(0, month:sent())
-      assert.matches("set_charge_limit: the reply has no value of it", months.said(month), 1, true)
+      assert.matches("charge limit: its present value is not known, so it is left alone", months.said(month), 1, true)
     end
   end)
 

@@ -85,14 +85,14 @@ describe("a door that is opened", function()
 
   it("is seen within a minute, and reported ten minutes later; a closed car needs no look", function()
     local month, at = rehearse("presence", make, habits, { vehicle = { sleep_after = 1e9, vehicle_state = { locked = true } } })
-    assert.is_true(until_note(month, at, "open for a moment: driver's door") <= 60)
+    assert.is_true(until_note(month, at, "open: driver's door, for less than") <= 60)
     local reported = until_note(month, at, "left open: driver's door")
     assert.is_true(reported >= 600 and reported <= 660, tostring(reported))
     local looks = 0
     for _, look in ipairs(month.looks) do looks = looks + (look.at < at and 1 or 0) end
     assert.is_true(looks <= 14, tostring(looks)) -- one an hour
     month, at = rehearse(nil, make, habits, { vehicle = { sleep_after = 1e9, vehicle_state = { locked = true } } })
-    assert.is_true(until_note(month, at, "open for a moment: driver's door") > 60)
+    assert.is_true(until_note(month, at, "open: driver's door, for less than") > 60)
   end)
 end)
 

@@ -57,7 +57,7 @@ describe("storm_ready", function()
       habits = { { "15:15", function(world) world.site.info.backup_reserve_percent = 80 end } } }
     assert.equal("backup backup", names(report))
     assert.equal(20, at.after[1])
-    assert.same({ "prepares for: wind", "the site keeps 80 %, 100 % was sent" }, told)
+    assert.same({ "storm warning: wind", "the site keeps 80 %, 100 % was sent" }, told)
   end)
 
   it("rounds a reserve with a fraction, and leaves one alone that the site does not say", function()
@@ -74,7 +74,7 @@ describe("storm_ready", function()
     storm { notify = function(event) told[#told + 1] = event.text end, warning = function(now)
       if now >= begins and now < ends then return { text = now < begins + 7200 and "wind" or "flood", ends = ends } end
     end }
-    assert.same({ "prepares for: wind", "prepares for: flood" }, told)
+    assert.same({ "storm warning: wind", "storm warning: flood" }, told)
   end)
 
   it("does without a car, and wakes none without leave", function()
@@ -188,7 +188,7 @@ describe("charge_home_battery", function()
         site.backup_reserve_percent = shown ~= "missing" and shown or nil
         local calls, why = decided(automation, fleet.time("2026-11-02T02:00:00+01:00"), site)
         assert.equal("", calls)
-        assert.equal("does not begin: the site does not say its backup reserve", why)
+        assert.equal("the home battery is not charged: the site does not report its backup reserve", why)
         site.backup_reserve_percent = 20
         assert.equal("time_of_use_settings site_info", (decided(automation, fleet.time("2026-11-02T02:00:00+01:00"), site)))
         return fleet.automation.keep_limit { car = car, level = 80 }
@@ -287,13 +287,13 @@ describe("left_open", function()
   it("closes windows and locks, and tells it once", function()
     local sent, told = evening { fd_window = 1, locked = false }
     assert.equal("window_control door_lock", sent)
-    assert.equal("left open: driver's window, unlocked", told)
+    assert.equal("left open: driver's window; the car is unlocked", told)
   end)
 
   it("tells of a door and a trunk and does not lock an open door", function()
     local sent, told = evening { df = 1, rt = 1, locked = false }
     assert.equal("", sent)
-    assert.equal("left open: driver's door, trunk, unlocked", told)
+    assert.equal("left open: driver's door, trunk; the car is unlocked", told)
   end)
 
   it("tells only with close = false", function()
@@ -410,12 +410,12 @@ describe("precondition_by", function()
   it("leaves one with too little alone, and says so", function()
     local sent, told = morning()
     assert.equal("", sent)
-    assert.equal("not plugged in, and 30 % is less than 50 %: it stays cold", told)
+    assert.equal("the car is not plugged in, and 30 % is less than 50 %: the cabin is not warmed or cooled", told)
   end)
 
   it("says so every day, also a week later", function()
     local _, told = morning(nil, { days = "mon-fri" }, nil, 14)
-    assert.equal(10, select(2, string.gsub(told, "it stays cold", "")))
+    assert.equal(10, select(2, string.gsub(told, "is not warmed or cooled", "")))
   end)
 
   it("does not begin again what somebody has ended, and wakes nobody without leave", function()

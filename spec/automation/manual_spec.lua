@@ -42,7 +42,7 @@ describe("fleet run", function()
     local result, sent = run { "run", "examples/automation.lua", "--dry-run" }
     assert.equal(0, result.status, result.err)
     assert.is_nil(string.find(sent, "POST", 1, true), sent)
-    assert.matches("would send set_sentry_mode: set_sentry_mode is not as declared", result.out)
+    assert.matches("would send set_sentry_mode: sentry mode is not as wanted", result.out)
     assert.matches("cost: %d commands? %(0%.00%d USD%); a month: about", result.out)
   end)
 

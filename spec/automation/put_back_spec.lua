@@ -91,7 +91,7 @@ describe("the tariff of a site", function()
       end
       assert.equal(text, holds.tariff)
       assert.same({ 100, 20, 100, 20 }, percents(sent))
-      assert.matches("everything is as before", said, 1, true)
+      assert.matches("the reserve is back at", said, 1, true)
     end)
   end
 
@@ -121,7 +121,7 @@ describe("the tariff of a site", function()
       end
     end })
     assert.is_true(#sent <= 6, names(sent))
-    assert.matches("the site keeps another tariff than it was sent", told, 1, true)
+    assert.matches("the site keeps another tariff than was sent", told, 1, true)
   end)
 end)
 
@@ -129,16 +129,16 @@ describe("the reserve of a house", function()
   it("with a fraction comes back as the whole number beside it", function()
     local sent, _, said = nights(nil, { reserve = "15.789473684210527", days = 2 })
     assert.same({ 100, 16, 100, 16 }, percents(sent))
-    assert.matches("everything is as before", said, 1, true)
+    assert.matches("the reserve is back at", said, 1, true)
   end)
 
   for _, value in ipairs { "absent", "null", '"20"', "-3", "true", "[]", "{}" } do
     it("that is " .. value .. " is not changed, and the reason is told", function()
       local sent, told, said = nights(nil, { reserve = value })
       assert.equal("", names(sent))
-      assert.matches("does not begin: the site does not say its backup reserve", said, 1, true)
-      assert.matches("does not begin", told, 1, true)
-      assert.equal(1, select(2, string.gsub(told, "does not begin", "")))
+      assert.matches("the home battery is not charged: the site does not report its backup reserve", said, 1, true)
+      assert.matches("the home battery is not charged", told, 1, true)
+      assert.equal(1, select(2, string.gsub(told, "the home battery is not charged", "")))
     end)
   end
 
@@ -194,13 +194,13 @@ describe("the reserve of a house", function()
     it("comes back", function()
       local sent, told = storm {}
       assert.same({ 100, 20 }, percents(sent))
-      assert.equal("prepares for: wind", told)
+      assert.equal("storm warning: wind", told)
     end)
 
     it("that the site keeps at 80 is told once, and goes back", function()
       local sent, told, said = storm { keeps = 80 }
       assert.same({ 100, 20 }, percents(sent))
-      assert.equal("prepares for: wind\nthe site keeps 80 %, 100 % was sent", told)
+      assert.equal("storm warning: wind\nthe site keeps 80 %, 100 % was sent", told)
       assert.matches("there is no warning", said, 1, true)
     end)
 
@@ -212,7 +212,7 @@ describe("the reserve of a house", function()
       it("that is " .. value .. " is left alone, which is told", function()
         local sent, told = storm { reserve = value }
         assert.same({}, percents(sent))
-        assert.matches("does not say its backup reserve, which stays as it is", told, 1, true)
+        assert.matches("does not report its backup reserve, which stays as it is", told, 1, true)
       end)
     end
 

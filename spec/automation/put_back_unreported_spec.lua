@@ -65,7 +65,7 @@ end
 describe("while a site does not say its reserve", function()
   it("nothing is put back, and nothing forgotten", function()
     local sent, last, told = day(storm_ready(), without_reserve(ends, ends + 1.5 * hour))
-    assert.same({ { 100, 20 }, 20, { "prepares for: wind" } }, { sent, last, told })
+    assert.same({ { 100, 20 }, 20, { "storm warning: wind" } }, { sent, last, told })
     sent, last, told = day(charge_home_battery, without_reserve(five, five + 3 * hour))
     assert.same({ { 100, 20 }, 20, {} }, { sent, last, told })
   end)

@@ -207,7 +207,7 @@ describe("running", function()
     end }
     assert.is_true(stopped)
     assert.is_true(ran)
-    assert.same({ "runs elsewhere already, and begins here when that has ended" }, told)
+    assert.same({ "already runs in another process; it starts here when that one ends" }, told)
   end)
 
   it("that is stopped before it has begun ends at once", function()

@@ -103,7 +103,7 @@ describe("a car that charges by the sun itself", function()
   it("is left alone while that is at work, and not when the owner has switched it off", function()
     local month = rehearse(nil, with { charging_on_excess_solar = {} })
     assert.equal(0, month:sent())
-    assert.matches("the car charges by the sun itself", months.said(month))
+    assert.matches("the car itself charges with solar power", months.said(month))
     assert.is_true(rehearse(nil, with { user_disabled = {} }):sent() > 0)
   end)
 
@@ -202,11 +202,11 @@ describe("surplus_charge without a reading", function()
   end)
 
   for what, case in pairs {
-    ["no grid power"] = live { grid_power = "none", solar_power = 500, load_power = 4500 },
-    ["no grid power, but a text"] = live { grid_power = "-5000" },
+    ["no reading of the grid power"] = live { grid_power = "none", solar_power = 500, load_power = 4500 },
+    ["no reading of the grid power, but a text"] = live { grid_power = "-5000" },
     ["no reading of the site, the last one is of Tue 12:00"] = live { timestamp = "2026-06-09T12:00:00Z" },
     ["no reading of the site, the last one is of 05:00"] = live { timestamp = "2026-06-10T05:00:00Z" },
-    ["no power of the house's battery"] = live { percentage_charged = 50 },
+    ["no reading of the home battery's power"] = live { percentage_charged = 50 },
   } do
     it("neither starts nor goes on: " .. what, function()
       local said = string.match(what, "^[^,]*")
@@ -218,13 +218,13 @@ describe("surplus_charge without a reading", function()
       assert.matches("stops: " .. said, why, 1, true)
       calls, why = decided("Charging", case, { steady = 300 })
       assert.equal("", calls)
-      assert.matches("stops if that lasts", why)
+      assert.matches("charging stops if that lasts", why)
     end)
   end
 
   it("gives the house's battery its part where its level is not known", function()
     local case = live { grid_power = 0, battery_power = -5000 }
-    assert.matches("waits: no level of the house's battery", select(2, decided("Stopped", case, { battery_first = 80 })))
+    assert.matches("waits: no reading of the home battery's level", select(2, decided("Stopped", case, { battery_first = 80 })))
     case.percentage_charged = 30
     assert.matches("it leaves 0 W over", select(2, decided("Stopped", case, { battery_first = 80 })))
   end)

@@ -41,16 +41,17 @@ describe("a reading of the site", function()
   end)
 
   for what, case in pairs {
-    ["grid_power is missing"] = { { solar_power = 500, load_power = 4500, wall_connectors = {} }, "no grid power since Wed 10:00" },
-    ["grid_power is text"] = { { solar_power = 500, grid_power = "-9000" }, "no grid power since Wed 10:00" },
+    ["grid_power is missing"] = { { solar_power = 500, load_power = 4500, wall_connectors = {} },
+      "no reading of the grid power since Wed 10:00" },
+    ["grid_power is text"] = { { solar_power = 500, grid_power = "-9000" }, "no reading of the grid power since Wed 10:00" },
     ["it is of yesterday"] = { { solar_power = 6000, grid_power = -5000, timestamp = "2026-06-09T12:00:00Z" },
       "no reading of the site since Tue 12:00" },
     ["it is five hours old, in another offset"] = { { solar_power = 6000, grid_power = -5000, timestamp = "2026-06-10T07:00:00+02:00" },
       "no reading of the site since Wed 05:00" },
     ["the level of the house's battery is missing"] = { { solar_power = 6000, grid_power = 0, battery_power = -5000 },
-      "no level of the house's battery since Wed 10:00", { battery_first = 80 } },
+      "no reading of the home battery's level since Wed 10:00", { battery_first = 80 } },
     ["the power of the house's battery is missing"] = { { solar_power = 6000, grid_power = -5000, percentage_charged = 30 },
-      "no power of the house's battery since Wed 10:00" },
+      "no reading of the home battery's power since Wed 10:00" },
   } do
     it("starts nothing, and stops what charges, where " .. what, function()
       local sent, why, decision = decide(case[1], nil, case[3])
@@ -59,14 +60,14 @@ describe("a reading of the site", function()
       assert.equal(1, #decision.notices)
       sent, why = decide(case[1], charging, case[3])
       assert.equal("charge_stop", sent)
-      assert.equal("stops: " .. case[2], why)
+      assert.equal("charging stops: " .. case[2], why)
     end)
   end
 
   it("without the car's own amps is none while it charges, where no connector tells its power", function()
     local fields = { charging_state = "Charging", charge_current_request = "16" }
     local _, why = decide({ solar_power = 6000, grid_power = -500, wall_connectors = {} }, fields)
-    assert.matches("^stops: no charging power of the car", why)
+    assert.matches("^charging stops: no reading of the car's charging power", why)
     local live = { solar_power = 6000, grid_power = -500, wall_connectors = { { vin = seam.vin, wall_connector_power = 3000 } } }
     assert.matches("^charging with", select(2, decide(live, fields)))
   end)
@@ -88,7 +89,7 @@ describe("a reading of the site", function()
   it("is waited for as long as a lack of sun is: steady and min_on hold", function()
     local sent, why = decide({ solar_power = 500 }, charging, { steady = 300 })
     assert.equal("", sent)
-    assert.matches("^no grid power since Wed 10:00; stops if that lasts$", why)
+    assert.matches("^no reading of the grid power since Wed 10:00; charging stops if that lasts$", why)
   end)
 end)
 

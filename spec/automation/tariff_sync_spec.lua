@@ -36,7 +36,7 @@ describe("tariff_sync over October 2026", function()
   it("lets changes that come too fast wait for their turn", function()
     local month = rehearse({ prices = function(now) return curve(math.floor(now / 3600)) end, min_gap = 21600 }, { days = 4 })
     assert.is_true(month:sent() <= 4 * 4 + 1, tostring(month:sent()))
-    assert.matches("new prices wait for their turn", months.said(month))
+    assert.matches("new prices wait: the last change was sent less than 6 hours ago", months.said(month))
   end)
 
   it("never sends what the app would flag, and says what is wrong", function()

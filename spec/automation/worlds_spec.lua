@@ -85,7 +85,7 @@ describe("charge_by in random worlds", function()
     assert.is_true(level() < 69, tostring(level()))
     local told = ""
     for _, note in ipairs(report.notes) do told = told .. note.text .. "\n" end
-    assert.matches("no plan for this night, and is asleep: whether it came is not known; wake = true", told, 1, true)
+    assert.matches("no schedule for tonight and is asleep: whether it came is not known; wake = true", told, 1, true)
     assert.same({ 1, 0 }, { wakes - (report.calls.wake or 0), report.calls.wake or 0 })
   end)
 

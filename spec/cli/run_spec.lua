@@ -28,7 +28,7 @@ describe("fleet run", function()
   for _, name in ipairs { "TERM", "INT" } do
     it("ends by SIG" .. name .. " with status 0", function()
       local run = start(string.format(automation, name))
-      run.says(name .. ": everything is as declared")
+      run.says(name .. ": all settings are as wanted")
       run.signal(name)
       assert.equal("0\n", run.ended())
     end)
@@ -36,7 +36,7 @@ describe("fleet run", function()
 
   it("reads its file again by SIGHUP, and keeps what runs when the file is wrong", function()
     local run = start(string.format(automation, "first"))
-    run.says "first: everything is as declared"
+    run.says "first: all settings are as wanted"
     files.write(run.file, "return 7")
     run.signal "HUP"
     run.says "kept what runs"
@@ -44,7 +44,7 @@ describe("fleet run", function()
     files.write(run.file, string.format(automation, "second"))
     run.signal "HUP"
     run.says "read again"
-    run.says "second: everything is as declared"
+    run.says "second: all settings are as wanted"
     run.signal "TERM"
     assert.equal("0\n", run.ended())
   end)
@@ -53,7 +53,7 @@ describe("fleet run", function()
     local path = files.write(directory .. "/dry.lua", string.format(automation, "one"))
     local out, status = sims.shell(env .. sims.fleet .. " run --dry-run " .. quote(path) .. " 2>&1")
     assert.equal(0, status)
-    assert.matches("one of vehicle " .. car .. "\n  nothing to send: everything is as declared\n", out, 1, true)
+    assert.matches("one of vehicle " .. car .. "\n  nothing to send: all settings are as wanted\n", out, 1, true)
     files.write(path, (string.gsub(string.format(automation, "one"), car, "5YJ3E1EA7KF000009")))
     out, status = sims.shell(env .. sims.fleet .. " run --dry-run " .. quote(path) .. " 2>&1")
     assert.equal(16, status)
@@ -64,8 +64,8 @@ describe("fleet run", function()
     local changed = string.gsub(string.format(automation, "one"), "on = false", "on = true")
     local path = files.write(directory .. "/dry.lua", changed)
     local out = sims.shell(env .. sims.fleet .. " run --dry-run " .. quote(path) .. " 2>&1")
-    assert.matches("would send set_sentry_mode: set_sentry_mode is not as declared", out, 1, true)
-    assert.is_nil(string.find(out, "everything is as declared", 1, true), out)
+    assert.matches("would send set_sentry_mode: sentry mode is not as wanted", out, 1, true)
+    assert.is_nil(string.find(out, "all settings are as wanted", 1, true), out)
   end)
 
   it("--once does what is due, ends, and does nothing before it is due again", function()
@@ -80,7 +80,7 @@ describe("fleet run", function()
     assert.same({ "", 0 }, { out, status })
     out, status = once("--explain --state " .. quote(directory .. "/apart") .. " ") -- which remembers nothing
     assert.equal(0, status)
-    assert.matches("cron: everything is as declared", out)
+    assert.matches("cron: all settings are as wanted", out)
     out, status = once("--listen ")
     assert.equal(2, status)
     assert.matches("ends at once", out)

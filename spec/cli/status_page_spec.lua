@@ -37,7 +37,7 @@ describe("the status page", function()
     runs = run_process.begin()
     run = runs.start(automations, "--listen --state " .. quote(runs.directory .. "/state"))
     url = string.match(run.says "status page: http", "status page: (http://127%.0%.0%.1:%d+)/\n")
-    run.says "everything is as declared"
+    run.says "all settings are as wanted"
     run.says "charge_by: "
   end)
   teardown(function() runs.stop() end)
@@ -45,7 +45,7 @@ describe("the status page", function()
   it("shows every automation with its sentence, next look and cost", function()
     local status, body = ask "/"
     assert.equal(200, status)
-    assert.matches("everything is as declared", body, 1, true)
+    assert.matches("all settings are as wanted", body, 1, true)
     assert.matches("<h2>charge_by</h2>", body, 1, true)
     assert.matches("vehicle ...000002", body, 1, true)
     assert.matches("<dt>Next look</dt><dd>%a%a%a %d%d:%d%d</dd>", body)

@@ -59,7 +59,7 @@ end
 -- What `fleet run --listen` shows, with one automation in trouble.
 local function status_page()
   local list = require("spec.support.fixtures.evening").statuses { {
-    name = "garage <left>", kind = "ensure", subject = "vehicle ...000009", running = true, why = "everything is as declared",
+    name = "garage <left>", kind = "ensure", subject = "vehicle ...000009", running = true, why = "all settings are as wanted",
     why_text = "Wed 22:14", next_text = "Wed 22:31",
     cost = { usd = 0.018, text = "9 reads (0.018 USD)" }, commands_today = 0, daily_cap = 40,
     trouble = { message = "the service could not be reached: HTTP 503" },

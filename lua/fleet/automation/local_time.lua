@@ -85,6 +85,17 @@ function M.date(zone, utc)
   return dates[zone].date
 end
 
+--- Seconds as "4 hours": of the largest unit that they are a whole number of.
+function M.duration(seconds)
+  for _, unit in ipairs { { 86400, "day" }, { 3600, "hour" }, { 60, "minute" }, { 1, "second" } } do
+    local count = math.floor(seconds / unit[1] + 0.5)
+    if count * unit[1] == math.floor(seconds + 0.5) and count > 0 then
+      return string.format("%d %s%s", count, unit[2], count == 1 and "" or "s")
+    end
+  end
+  return "0 seconds"
+end
+
 --- "Tue 07:00".
 function M.text(zone, utc)
   local t = zone:localtime(math.floor(utc + 0.5))

@@ -222,7 +222,7 @@ end
 
 -- Waits for the lease: that of a process killed on another machine lasts until its end.
 local function stand_by(self, waiting)
-  local text, now = "runs elsewhere already, and begins here when that has ended", self:wall()
+  local text, now = "already runs in another process; it starts here when that one ends", self:wall()
   explain(self, waiting, text, now)
   notices.notify(self, waiting, { { key = "elsewhere", severity = "warning", text = text } }, now)
   rest(self, busy_pause)

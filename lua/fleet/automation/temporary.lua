@@ -133,29 +133,42 @@ function M.bring(setting, memory, now, state, value, why)
   return { send(setting, value, why), M.look }
 end
 
---- Puts the setting back. Returns the actions that are due, and whether nothing is left to do: it is as before, or was changed by
---- hand since.
+--- Puts the setting back. Returns the actions that are due; whether nothing is left to do; and then what became of it: "restored",
+--- "by_hand" where it was changed by hand since, "unchanged" where nothing of ours was there.
 function M.put_back(setting, memory, now, state, why)
   local info = state.seen.site_info
   if info.is_unread then return { M.look }, false end
-  if memory.to == nil or not may_be_ours(setting, memory, state) then return {}, true end
+  if memory.to == nil or not may_be_ours(setting, memory, state) then return {}, true, "unchanged" end
   if is_unsaid(setting, info) then return {}, false end
   local shown = setting.sign(info)
-  if memory.to ~= memory.before and memory.holds and shown ~= nil and shown ~= memory.holds then return {}, true end
+  if memory.to ~= memory.before and memory.holds and shown ~= nil and shown ~= memory.holds then return {}, true, "by_hand" end
   local actions = M.bring(setting, memory, now, state, memory.before, why)
-  return actions, memory.holds ~= nil
+  return actions, memory.holds ~= nil, "restored"
 end
 
 --- The notice that the site keeps another value than it was sent, or nil.
 function M.keeps(setting, memory)
   if not memory.holds or not memory.keeps_other then return nil end
   if setting == tariff then
-    return { key = "keeps tariff " .. memory.holds, severity = "warning", text = "the site keeps another tariff than it was sent" }
+    return { key = "keeps tariff " .. memory.holds, severity = "warning", text = "the site keeps another tariff than was sent" }
   end
   return {
     key = string.format("keeps reserve %s %s", memory.to, memory.holds), severity = "warning",
     text = string.format("the site keeps %s %%, %s %% was sent", memory.holds, memory.to),
   }
+end
+
+local endings = {
+  by_hand = "the %s was changed by hand, and stays", unchanged = "the %s was not changed",
+  restored = "the %s is as it was before",
+}
+
+--- What became of a setting that was put back, as a sentence.
+function M.ending(setting, memory, what)
+  local keeps = what == "restored" and M.keeps(setting, memory)
+  if keeps then return keeps.text end
+  if what == "restored" and setting == M.reserve then return string.format("the reserve is back at %s %%", memory.before) end
+  return string.format(endings[what], setting.name)
 end
 
 --- What a person should know of a setting: that the site keeps another value, or refuses to take the former one back.

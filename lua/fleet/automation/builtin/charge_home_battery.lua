@@ -61,7 +61,7 @@ end
 -- Notes what the site holds now. Returns why it cannot be noted, or nil.
 local function note(config, m, info, now)
   local percent, text = temporary.reserve.read(info), temporary.tariff.read(info)
-  if not percent then return "the site does not say its backup reserve" end
+  if not percent then return "the site does not report its backup reserve" end
   local tariff
   if config.cheap and text then
     local cheap, why = cheap_tariff(config, info)
@@ -83,7 +83,7 @@ local function fill(config, now, state, ends)
   local m, again = state.memory, math.min(now + config.every, ends)
   local problem = not m.before and note(config, m, state.seen.site_info, now)
   if problem then
-    local why = "does not begin: " .. problem
+    local why = "the home battery is not charged: " .. problem
     local key = "cannot begin " .. local_time.date(config.local_zone, ends)
     return { why = why, again_at = again, notices = { { key = key, severity = "warning", text = why } } }
   end
@@ -99,20 +99,23 @@ end
 
 local function put_back(config, now, state)
   local m, before = state.memory, state.memory.before
-  local why = "puts back what was set before"
+  local what = before.tariff and "tariff and reserve go back to what they were: %s %%" or "the reserve goes back to %s %%"
+  local why = string.format(what, before.reserve.before)
   m.putting_back = true
-  local actions, done = {}, true
-  if before.tariff then actions, done = temporary.put_back(temporary.tariff, before.tariff, now, state, why) end
+  local actions, done, became, tariff_became = {}, true, nil, nil
+  if before.tariff then actions, done, tariff_became = temporary.put_back(temporary.tariff, before.tariff, now, state, why) end
   if #actions == 0 then
     local reserve_done
-    actions, reserve_done = temporary.put_back(temporary.reserve, before.reserve, now, state, why)
+    actions, reserve_done, became = temporary.put_back(temporary.reserve, before.reserve, now, state, why)
     done = done and reserve_done
   end
   local noted = notices(m, state)
   if #actions > 0 then return { why = why, actions = actions, again_at = now + config.every, notices = noted } end
   if not done then return { why = why .. "; the site does not show it yet", again_at = now + config.every, notices = noted } end
+  local ending = temporary.ending(temporary.reserve, before.reserve, became)
+  if before.tariff then ending = ending .. "; " .. temporary.ending(temporary.tariff, before.tariff, tariff_became) end
   m.before, m.putting_back = nil, nil
-  return { why = "everything is as before", again_at = local_time.next(config.local_zone, now, config.from_minutes), notices = noted }
+  return { why = ending, again_at = local_time.next(config.local_zone, now, config.from_minutes), notices = noted }
 end
 
 -- What an earlier version kept: numbers and text in place of what temporary.lua remembers.
@@ -131,7 +134,8 @@ function M.decide(config, now, state)
   local inside = now < ends and inputs.wanted ~= false
   if not inside and not m.before then
     local at = local_time.next(config.local_zone, now, config.from_minutes)
-    return { why = (inputs.problem and inputs.problem .. "; " or "") .. "waits until " .. config.from, again_at = at }
+    local why = "the home battery is charged from " .. config.from .. " on"
+    return { why = inputs.problem and inputs.problem .. "; not charging" or why, again_at = at }
   end
   local at = state.at.site_info
   if not at or now - at >= config.every * 0.9 then return { actions = { temporary.look } } end

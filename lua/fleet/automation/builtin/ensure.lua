@@ -121,6 +121,17 @@ local function keeps_other(config, state, name, shown)
   return m.kept[name] ~= nil
 end
 
+-- A setting as a person says it: "charge limit".
+local function label(name)
+  return (string.gsub(string.gsub(name, "^set_", ""), "_", " "))
+end
+
+local function labels(names)
+  local list = {}
+  for i, name in ipairs(names) do list[i] = label(name) end
+  return table.concat(list, ", ")
+end
+
 -- Names of the settings that differ; sentences on those that differ and are left alone.
 local function wrong(config, state)
   local list, left_alone, data = {}, {}, data_of(config, state)
@@ -128,11 +139,11 @@ local function wrong(config, state)
     local row, params = rows.by_name[name], config.settings[name]
     local seen = data[expectation.sections(row)[1]]
     local known = seen and is_known(row, params, data)
-    if seen and not known then left_alone[#left_alone + 1] = name .. ": the reply has no value of it" end
+    if seen and not known then left_alone[#left_alone + 1] = label(name) .. ": its present value is not known, so it is left alone" end
     if known and not expectation.holds(row, params, data) then
       local shown = core.json_encode(expectation.current(row, data))
       if keeps_other(config, state, name, shown) then
-        left_alone[#left_alone + 1] = name .. ": the site keeps another value than it was sent: " .. shown
+        left_alone[#left_alone + 1] = label(name) .. ": the site keeps another value than was sent, " .. shown .. ", and it is left alone"
       else
         list[#list + 1] = name
       end
@@ -155,7 +166,7 @@ end
 -- What a setting is read back as is not always what was sent, so that after it the section is read again at the next look.
 local function set_action(config, name)
   local params = config.settings[name]
-  return { call = name, params = next(params) and params or nil, want = "set", why = name .. " is not as declared" }
+  return { call = name, params = next(params) and params or nil, want = "set", why = label(name) .. " is not as wanted" }
 end
 
 local function claims_of(config, now)
@@ -198,13 +209,13 @@ function M.decide(config, now, state)
   end
   local names, left_alone = wrong(config, state)
   local actions, given_up, sent = correct(config, now, state, names)
-  local why = #left_alone > 0 and table.concat(left_alone, "; ") or "everything is as declared"
+  local why = #left_alone > 0 and table.concat(left_alone, "; ") or "all settings are as wanted"
   local notices = {}
   for i, text in ipairs(left_alone) do
     notices[i] = { key = "left alone " .. today(config, now) .. " " .. text, severity = "warning", text = text }
   end
-  if #given_up > 0 then why = table.concat(given_up, ", ") .. ": another person or program keeps changing it; left alone until tomorrow" end
-  if #sent > 0 then why = "sets " .. table.concat(sent, ", ") end
+  if #given_up > 0 then why = labels(given_up) .. ": a person or another program keeps changing it, so it is left alone until tomorrow" end
+  if #sent > 0 then why = "setting as wanted: " .. labels(sent) end
   if #actions > 0 and config.car then
     local look = poll_schedule.before_command(state, now)
     if look then return { actions = { look }, again_at = again, claims = claims } end

@@ -28,7 +28,7 @@ local function in_use(m, charge)
 end
 
 local function set(config)
-  local why = string.format("the trip is over: the limit of every day is %g %%", config.level)
+  local why = string.format("the trip is over: the charge limit goes back to %g %%", config.level)
   return {
     call = "set_charge_limit", params = { percent = config.level }, want = config.level, why = why,
     effect = { charge_state = { charge_limit_soc = config.level } },
@@ -43,10 +43,12 @@ function M.decide(config, now, state)
   local limit = charge.charge_limit_soc
   if limit == config.level then
     state.memory.limit = nil -- the same limit, set again, is a new wish
-    return { why = string.format("the limit is %g %%", limit), again_at = again }
+    return { why = string.format("the charge limit is %g %%, as wanted", limit), again_at = again }
   end
   if in_use(state.memory, charge) then
-    return { why = string.format("the limit of %g %% stays until the car has been driven", limit), again_at = again }
+    local why = string.format("the charge limit stays at %g %% until the car has been driven; then it goes back to %g %%",
+      limit, config.level)
+    return { why = why, again_at = again }
   end
   local action = set(config)
   local look = poll_schedule.before_command(state, now)

@@ -1,6 +1,7 @@
 -- left_open: notifies about a parked car with an open door, window or lid, or unlocked, and closes what can be closed remotely.
 
 local battery = require "fleet.automation.charging.battery"
+local local_time = require "fleet.automation.local_time"
 local poll_schedule = require "fleet.automation.poll_schedule"
 
 local M = {
@@ -44,8 +45,14 @@ local function open_parts(vehicle)
       windows = windows or part[3] == true
     end
   end
-  if vehicle.locked == false then names[#names + 1] = "unlocked" end
   return names, windows
+end
+
+-- "left open: trunk; the car is unlocked"; what is open comes first.
+local function open_text(beginning, names, vehicle)
+  local unlocked = vehicle.locked == false
+  if #names == 0 then return "the car is unlocked" end
+  return beginning .. table.concat(names, ", ") .. (unlocked and "; the car is unlocked" or "")
 end
 
 local function in_use(vehicle, drive)
@@ -71,18 +78,26 @@ end
 -- Acts after the car was open for long enough. An opening that was closed once and is open again is left alone: a person wants it.
 local function act(config, now, state, names, windows)
   local m, vehicle = state.memory, state.seen.vehicle_state
-  local why = "left open: " .. table.concat(names, ", ")
+  local why = open_text("left open: ", names, vehicle)
   local decision = { why = why, again_at = math.max(state.at.info + config.look_every, now + 1) }
   decision.notices = { { key = "open " .. m.since, severity = "warning", text = why } }
-  if not config.close or m.closed == m.since then return decision end
+  if not config.close then return decision end
   local actions = close_actions(vehicle, windows, state.seen.drive_state or {}, why)
-  local look = #actions > 0 and poll_schedule.before_command(state, now)
+  if #actions == 0 then
+    decision.why = why .. "; only a person can close that"
+    return decision
+  end
+  if m.closed == m.since then
+    decision.why = why .. "; it was closed once already, and is left as it is"
+    return decision
+  end
+  local look = poll_schedule.before_command(state, now)
   local may_be_sent = not poll_schedule.away(state, now) or config.wake and state.seen.info.state == "asleep"
   if look then
     decision.actions = { look }
   elseif may_be_sent then
     m.closed, decision.actions = m.since, actions
-  elseif #actions > 0 then
+  else
     decision.why = string.format("%s; the car is %s%s", why, state.seen.info.state, config.wake and "" or ": wake = true lets it be woken")
   end
   return decision
@@ -96,13 +111,16 @@ function M.decide(config, now, state)
   local vehicle = state.seen.vehicle_state
   if not vehicle then return { why = "nothing is known of the car yet: it is " .. state.seen.info.state, again_at = again } end
   local names, windows = open_parts(vehicle)
-  if #names == 0 or in_use(vehicle, state.seen.drive_state) then
+  local closed = #names == 0 and vehicle.locked ~= false
+  if closed or in_use(vehicle, state.seen.drive_state) then
     m.since = nil
-    return { why = #names == 0 and "everything is closed" or "a person is in the car", again_at = again }
+    local quiet = vehicle.locked and "everything is closed, and the car is locked" or "everything is closed"
+    return { why = closed and quiet or "a person is in the car", again_at = again }
   end
   if not m.since then m.since, wanted = state.at.vehicle_state, state.at.vehicle_state + config.minutes * 60 end
   if now < wanted then
-    return { why = "open for a moment: " .. table.concat(names, ", "), again_at = math.min(again, wanted) }
+    local why = open_text("open: ", names, vehicle) .. ", for less than " .. local_time.duration(config.minutes * 60) .. " so far"
+    return { why = why, again_at = math.min(again, wanted) }
   end
   return act(config, now, state, names, windows)
 end

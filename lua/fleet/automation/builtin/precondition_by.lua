@@ -103,10 +103,11 @@ local function condition(config, now, state, at)
   if m.done == at then
     return { why = "warming or cooling the cabin until " .. text(config, at + config.linger), again_at = at + config.linger }
   end
-  if climate.is_climate_on then return { why = "the climate is on already", again_at = at + config.linger } end
+  if climate.is_climate_on then return { why = "the climate is already on", again_at = at + config.linger } end
   local plugged = manual_override.is_plugged(charge)
   if not plugged and charge.battery_level < config.min_level then
-    local why = string.format("not plugged in, and %g %% is less than %g %%: it stays cold", charge.battery_level, config.min_level)
+    local why = string.format("the car is not plugged in, and %g %% is less than %g %%: the cabin is not warmed or cooled",
+      charge.battery_level, config.min_level)
     local notice = { key = "cold " .. local_time.date(config.local_zone, at), severity = "info", text = why }
     return { why = why, again_at = at + config.linger, notices = { notice } }
   end
@@ -127,10 +128,10 @@ local function finish(config, now, state, at)
   local climate, drive = state.seen.climate_state, state.seen.drive_state
   local driving = drive and (drive.shift_state == "D" or drive.shift_state == "R" or drive.shift_state == "N")
   local following = next_time(config, ends + 61)
-  if not climate or not climate.is_climate_on or driving or poll_schedule.away(state, now) then
-    return { why = "ends with the drive", again_at = following - config.lead }
-  end
-  local why = "the car was not used: ends the conditioning"
+  local left_alone = poll_schedule.away(state, now) and "the car is " .. state.seen.info.state .. ": nothing is left to switch off"
+    or driving and "the car is driven: the climate stays on" or not (climate and climate.is_climate_on) and "the climate is already off"
+  if left_alone then return { why = left_alone, again_at = following - config.lead } end
+  local why = "the car was not used: the climate is switched off"
   return { why = why, again_at = following - config.lead, actions = {
     command("auto_conditioning_stop", why, { want = "off", final = true, effect = { climate_state = { is_climate_on = false } } }),
   } }
@@ -144,8 +145,8 @@ function M.decide(config, now, state)
     if #looks > 0 then return { actions = looks } end
     return finish(config, now, state, m.done)
   end
-  if now < begins then return { why = "waits until " .. text(config, begins), again_at = begins } end
-  if now >= ends then return { why = "waits for the next day", again_at = ends + 61 } end
+  if now < begins then return { why = "the climate starts at " .. text(config, begins), again_at = begins } end
+  if now >= ends then return { why = "the time of this day has passed", again_at = ends + 61 } end
   return condition(config, now, state, at)
 end
 

@@ -4,6 +4,7 @@
 -- by hand in the meantime is left as it is.
 
 local battery = require "fleet.automation.charging.battery"
+local local_time = require "fleet.automation.local_time"
 local poll_schedule = require "fleet.automation.poll_schedule"
 local temporary = require "fleet.automation.temporary"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
@@ -88,18 +89,21 @@ local function prepare_house(config, now, state, why)
   local m, percent = state.memory, temporary.reserve.read(state.seen.site_info)
   m.before = m.before or {}
   if not m.before.reserve then
-    if not percent then return {}, "the site does not say its backup reserve, which stays as it is" end
+    if not percent then return {}, "the site does not report its backup reserve, which stays as it is" end
     m.before.reserve = { before = percent }
   end
   local reserve = m.before.reserve
   if reserve.before >= config.reserve then return {} end
-  return temporary.bring(temporary.reserve, reserve, now, state, config.reserve, why)
+  return temporary.bring(temporary.reserve, reserve, now, state, config.reserve,
+    string.format("%s; the reserve goes from %s %% to %d %%", why, reserve.before, config.reserve))
 end
 
 local function prepare_car(config, state, why)
   local m, limit = state.memory, battery.limit(state.seen.charge_state)
   m.before.limit = m.before.limit or limit
-  if limit < config.level and not was_sent(state, "limit") then return set_limit(config.level, why) end
+  if limit < config.level and not was_sent(state, "limit") then
+    return set_limit(config.level, string.format("%s; the car's charge limit goes from %g %% to %g %%", why, limit, config.level))
+  end
 end
 
 -- Adds what the site makes of the reserve.
@@ -115,7 +119,7 @@ local function in_storm(config, now, state, warning)
   local m = state.memory
   m.since, m.seen_at = m.since or now, now
   if not (m.before and m.before.reserve) and state.at.site_info < m.since then return { actions = { temporary.look } } end
-  local why = "prepares for: " .. warning.text
+  local why = "storm warning: " .. warning.text
   local decision = { why = why, again_at = now + config.every, actions = {} }
   decision.notices = { { key = "storm " .. m.since .. " " .. warning.text, severity = "warning", text = why } }
   local actions, left_alone = prepare_house(config, now, state, why)
@@ -132,7 +136,9 @@ local function in_storm(config, now, state, warning)
   local look, unreachable = car_look(config, now, state, m.since)
   if look then
     decision.actions = { look }
-  elseif not unreachable then
+  elseif unreachable then
+    decision.why = decision.why .. "; the car's charge limit is raised when the car is awake"
+  else
     decision.actions = { prepare_car(config, state, why) }
   end
   return decision
@@ -141,17 +147,23 @@ end
 -- ---- afterwards ----
 
 local function put_back(config, now, state)
-  local m, why = state.memory, "the warning is over: back to what was set before"
+  local m, why = state.memory, "the warning is over"
   local before = m.before
   if before.reserve then
-    local actions, done = temporary.put_back(temporary.reserve, before.reserve, now, state, why)
-    if not done then return actions, why end
+    local back = string.format("%s; the reserve goes back to %s %%", why, before.reserve.before)
+    local actions, done, became = temporary.put_back(temporary.reserve, before.reserve, now, state, back)
+    if not done then return actions, back end
+    why = why .. "; " .. temporary.ending(temporary.reserve, before.reserve, became)
   end
   if config.car and before.limit and before.limit < config.level then
     local look, unreachable = car_look(config, now, state, m.seen_at)
-    if look then return { look }, why end
-    if unreachable then return {}, why .. ", when the car is awake" end
-    if battery.limit(state.seen.charge_state) == config.level then return { set_limit(before.limit, why) }, why end
+    local back = string.format("%s; the car's charge limit goes back to %g %%", why, before.limit)
+    if look then return { look }, back end
+    if unreachable then return {}, back .. " when the car is awake" end
+    local limit = battery.limit(state.seen.charge_state)
+    if limit == config.level then return { set_limit(before.limit, back) }, back end
+    why = why .. string.format(limit == before.limit and "; the car's charge limit is back at %g %%"
+      or "; the car's charge limit was changed by hand to %g %%, and stays", limit)
   end
   m.before, m.since, m.woken_for = nil, nil, nil
   return {}, why
@@ -177,7 +189,8 @@ function M.decide(config, now, state)
   local quiet = inputs.problem and "the warning function failed: " .. inputs.problem or "there is no warning"
   if not m.before then return { why = quiet, again_at = now + config.every } end
   if inputs.problem or now - m.seen_at < config.calm then
-    return { why = quiet .. "; waits before everything goes back", again_at = now + config.every }
+    local when = inputs.problem and "when it works again" or "after " .. local_time.duration(config.calm) .. " without a warning"
+    return { why = quiet .. "; reserve and charge limit go back " .. when, again_at = now + config.every }
   end
   if now - state.at.site_info >= fresh then return { actions = { temporary.look } } end
   local actions, why = put_back(config, now, state)

@@ -107,11 +107,11 @@ local function lacks(config, state, live)
   local m = state.memory
   if live.battery_power then m.has_battery = true end
   local battery = m.has_battery or live.percentage_charged ~= nil
-  if not live.grid_power then return "no grid power" end
-  if battery and not live.battery_power then return "no power of the house's battery" end
-  if battery and config.battery_first and not live.percentage_charged then return "no level of the house's battery" end
-  if names_cars(state, live) and not live.wall_connectors then return "no wall connectors" end
-  if not car_power(config, state, live) then return "no charging power of the car" end
+  if not live.grid_power then return "no reading of the grid power" end
+  if battery and not live.battery_power then return "no reading of the home battery's power" end
+  if battery and config.battery_first and not live.percentage_charged then return "no reading of the home battery's level" end
+  if names_cars(state, live) and not live.wall_connectors then return "no reading of the wall connectors" end
+  if not car_power(config, state, live) then return "no reading of the car's charging power" end
 end
 
 -- Why nothing can be decided by the last reading, or nil.
@@ -228,7 +228,7 @@ end
 local function while_off(config, now, state, f)
   local m, charge = state.memory, state.seen.charge_state
   local lasting = since(m, "above", f.power >= watts(config, config.min_amps) + config.dead_band, now)
-  f.why = string.format("waiting for sun: it leaves %d W over, and charging needs %.0f W", round(f.power),
+  f.why = string.format("waiting for more sun: it leaves %d W over, and charging needs %.0f W", round(f.power),
     watts(config, config.min_amps) + config.dead_band)
   if lasting < config.steady or since_did(state, "off", now) < config.min_off then return {} end
   if is_full(state, now) then
@@ -261,11 +261,12 @@ local function while_on(config, now, state, f)
   local m = state.memory
   local lacking = since(m, "below", f.power < watts(config, config.min_amps) - config.dead_band, now)
   if lacking >= config.steady and since_did(state, "on", now) >= config.min_on then
-    f.why = string.format("stopping: the sun leaves %d W over, and charging needs %.0f W", round(f.power), watts(config, config.min_amps))
+    f.why = string.format("charging stops: the sun leaves %d W over, and charging needs %.0f W", round(f.power),
+      watts(config, config.min_amps))
     return stop_actions(f.why)
   end
   local soon = m.below ~= nil and since_did(state, "on", now) >= config.min_on -- it stops before new amps would matter
-  if soon then f.why = string.format("about to stop: the sun leaves %d W over", round(f.power)) end
+  if soon then f.why = string.format("charging stops soon: the sun leaves %d W over", round(f.power)) end
   return soon and {} or adjusted(config, now, state, f)
 end
 
@@ -274,12 +275,12 @@ local words = { start = "started", stop = "stopped" }
 local function obstacle(config, state, m, live)
   local at_connector = names_cars(state, live)
   local charge = state.seen.charge_state
-  if on_solar.at_work(charge) then return "the car charges by the sun itself (charge on solar)" end
+  if on_solar.at_work(charge) then return "the car itself charges with solar power (charge on solar)" end
   if at_connector and live.wall_connectors and not connector(live, vin_of(config)) then return "the car is not plugged in" end
   if not at_connector and charge and not m.plugged then return "the car is not plugged in" end
   if m.manual then
-    return string.format("the owner %s charging by hand at %s, which holds until it is unplugged or %s", words[m.manual.what],
-      local_time.text(config.local_zone, m.manual.at), local_time.text(config.local_zone, m.manual.ends))
+    return string.format("the owner %s charging by hand at %s; that is left alone until the car is unplugged, or until %s",
+      words[m.manual.what], local_time.text(config.local_zone, m.manual.at), local_time.text(config.local_zone, m.manual.ends))
   end
   if charge and charge.charging_state == "NoPower" then return "the cable has no power" end
 end
@@ -329,15 +330,15 @@ local function without_reading(config, now, state, problem)
   m.above, m.below = nil, nil
   local charging, lasting = manual_override.is_charging(state.seen.charge_state), now - m.unread >= config.steady
   local notice = { key = "unread " .. local_time.date(config.local_zone, now) .. " " .. string.gsub(problem, " since.*", ""),
-    severity = "warning", text = problem .. ": it charges by the sun no longer" }
+    severity = "warning", text = problem .. ": charging with solar power is suspended" }
   local decision = { why = "waits: " .. problem, again_at = now + config.sample_every, notices = lasting and { notice } or nil }
   if not charging then return decision end
   decision.claims = claim(now, config)
   if not lasting or since_did(state, "on", now) < config.min_on then
-    decision.why = problem .. "; stops if that lasts"
+    decision.why = problem .. "; charging stops if that lasts"
     return decision
   end
-  decision.why = "stops: " .. problem
+  decision.why = "charging stops: " .. problem
   local look = poll_schedule.before_command(state, now)
   decision.actions = look and { look } or stop_actions(decision.why)
   return decision

@@ -3,6 +3,7 @@
 -- Energy calls are free but limited, and too frequent changes were seen to be refused
 -- (doc/protocol.md#rate-limits): an unchanged tariff costs no call, a changed one waits for its turn.
 
+local local_time = require "fleet.automation.local_time"
 local tables = require "fleet.util.tables"
 local tariffs = require "fleet.tariff"
 local pcall = require("fleet.util.compat").pcall -- what it calls may wait
@@ -73,6 +74,13 @@ local function ages(state, now)
   return now - (state.memory.sent_at or 0), now - did.at
 end
 
+local function reason(config, inputs, did)
+  if not did then return "the prices are sent for the first time" end
+  if did.want ~= inputs.sign then return "the prices have changed" end
+  if not did.sure then return "the prices are sent again: the last time was not confirmed" end
+  return "the site's tariff is compared again, which is done every " .. local_time.duration(config.verify_every)
+end
+
 function M.decide(config, now, state)
   local inputs, again = state.inputs or {}, now + config.every
   if not inputs.tariff then return { why = "no prices to send: " .. (inputs.problem or "none were given"), again_at = again } end
@@ -80,12 +88,13 @@ function M.decide(config, now, state)
   if did and did.sure and did.want ~= state.memory.held then state.memory.held, state.memory.sent_at = did.want, did.at end
   local since_sent, since_known = ages(state, now)
   local differs = not did or not did.sure or did.want ~= inputs.sign
-  if not differs and since_known < config.verify_every then return { why = "the site has these prices already", again_at = again } end
+  if not differs and since_known < config.verify_every then return { why = "the site has these prices", again_at = again } end
   if differs and since_sent < config.min_gap then
     local at = state.memory.sent_at + config.min_gap
-    return { why = "new prices wait for their turn: the last change is too recent", again_at = math.min(again, at) }
+    local why = "new prices wait: the last change was sent less than " .. local_time.duration(config.min_gap) .. " ago"
+    return { why = why, again_at = math.min(again, at) }
   end
-  local why = differs and "the prices have changed" or "a day has passed: compares"
+  local why = reason(config, inputs, did)
   return { why = why, actions = { send(inputs, why) }, again_at = again }
 end
 

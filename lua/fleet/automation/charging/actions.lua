@@ -17,22 +17,6 @@ function M.at_text(config, at)
   return local_time.text(config.local_zone, at)
 end
 
---- What it charges for: "41 % now, ready with 80 % by Wed 07:00".
-function M.goal(config, f)
-  return string.format("%g %% now, ready with %g %% by %s%s", math.floor(f.level), config.level, M.at_text(config, f.deadline),
-    f.late and ", which is too soon for all of it" or "")
-end
-
---- "from Tue 22:00 to Wed 04:54"
-function M.slot_text(config, slot)
-  return string.format("from %s to %s", M.at_text(config, slot.from), M.at_text(config, slot.to))
-end
-
---- Why it waits.
-function M.reason(tariff)
-  return tariff and "when it is cheaper" or "for the last hours"
-end
-
 --- The limit that is too low, and the amps that were asked for: what must be so before it charges.
 function M.settings(config, charge, why)
   local list = {}
@@ -44,7 +28,7 @@ function M.settings(config, charge, why)
     })
   end
   if battery.limit(charge) < config.level then
-    list[#list + 1] = command("set_charge_limit", "the limit is below the wanted level", {
+    list[#list + 1] = command("set_charge_limit", string.format("the charge limit is below %g %%", config.level), {
       params = { percent = config.level }, effect = { charge_state = { charge_limit_soc = config.level } },
     })
   end

@@ -21,10 +21,22 @@ end
 M.options = {
   amps = { type = "number", min = 1, max = 80, doc = "amps to request while the car charges. By default the car's setting" },
   capacity_kwh = {
-    type = "number", min = 5, max = 300, default = 75, doc = "capacity of the battery, used until a charge has shown its rate",
+    type = "number", min = 5, max = 300,
+    doc = "capacity of the battery, used until a charge has shown its rate. Without it plans assume 75, and name no price until then",
   },
   power_kw = { type = "number", min = 0.5, max = 50, doc = "power of the cable, used until a charge has shown its rate" },
 }
+
+--- The capacity of the battery in kWh for a plan.
+function M.capacity(config)
+  return config.capacity_kwh or 75
+end
+
+--- The power in kW as the car shows it.
+function M.power(charge)
+  local amps, volts = number(charge.charger_actual_current), number(charge.charger_voltage)
+  return (amps or 0) * (volts or 0) * math.max(1, number(charge.charger_phases) or 1) / 1000
+end
 
 --- The limit of the charge in percent.
 function M.limit(charge)
@@ -49,7 +61,7 @@ local function assumed_rate(config, charge)
   local amps = math.min(number(charge.charge_current_request) or 16, number(charge.charger_pilot_current) or 16)
   if config.amps then amps = math.min(config.amps, number(charge.charge_current_request_max) or config.amps) end
   local kw = config.power_kw or math.max(1.4, 230 * amps * math.max(1, number(charge.charger_phases) or 1) / 1000)
-  return kw / config.capacity_kwh * 100
+  return kw / M.capacity(config) * 100
 end
 
 -- The rate belongs to the amps at which it was shown.
@@ -59,12 +71,26 @@ local function known_rate(config, memory, charge, amps)
   return memory.rate
 end
 
+-- kWh of a percent, as charging shows it. A car may count three phases as two: then its whole kW are nearer.
+local function shown_kwh(charge, rate)
+  local kw, whole = M.power(charge), number(charge.charger_power)
+  if whole and whole > 0 and math.abs(whole - kw) >= 1 then kw = whole end
+  return kw > 0 and kw / rate or nil
+end
+
+--- kWh that so many percent take, or nil before a charge has shown it where no capacity was given.
+function M.kwh(config, memory, percent)
+  local one = memory.percent_kwh or config.capacity_kwh and config.capacity_kwh / 100
+  return one and one * percent
+end
+
 --- Percent per hour; at: when the car was seen. What is known stays where it agrees with what the car shows.
 function M.rate(config, memory, charge, at)
   local least, most = shown_rates(charge)
   if least and memory.rate_at ~= at then
     local known = known_rate(config, memory, charge, charge.charge_current_request)
     memory.rate, memory.rate_amps, memory.rate_at = math.max(least, math.min(known, most)), charge.charge_current_request, at
+    memory.percent_kwh = shown_kwh(charge, memory.rate) or memory.percent_kwh
   end
   return known_rate(config, memory, charge, config.amps or charge.charge_current_request)
 end

@@ -11,6 +11,7 @@ local manual_override = require "fleet.automation.manual_override"
 local on_solar = require "fleet.automation.charging.on_solar"
 local plans = require "fleet.automation.charging.plan"
 local poll_schedule = require "fleet.automation.poll_schedule"
+local sentence = require "fleet.automation.charging.sentence"
 local session = require "fleet.automation.charging.session"
 local single = require "fleet.automation.charging.single"
 local stays = require "fleet.automation.charging.stays"
@@ -33,10 +34,10 @@ local least_rest = 300 -- a level shows whole percents: what should be reached i
 -- ---- what is to be done ----
 
 -- A sentence for each look: what is reckoned in between is no change of mind.
-local function why_it_charges(config, state, f)
+local function why_it_charges(config, now, state, f)
   local said, at = state.memory.said, state.at.charge_state
   if said and said.at == at and said.charging == manual_override.is_charging(state.seen.charge_state) then return said.why end
-  local why = string.format("charging until %s: %s", actions.at_text(config, f.slots[1].to), actions.goal(config, f))
+  local why = sentence.plan(config, now, state, f)
   state.memory.said = { at = at, charging = manual_override.is_charging(state.seen.charge_state), why = why }
   return why
 end
@@ -44,7 +45,7 @@ end
 -- In one of the planned stretches.
 local function charge_now(config, now, state, f)
   local slot, charge = f.slots[1], state.seen.charge_state
-  local why = why_it_charges(config, state, f)
+  local why = why_it_charges(config, now, state, f)
   local reached = now + (config.level - f.level) / f.rate * 3600
   local seen_at = manual_override.is_charging(charge) and state.at.charge_state or now
   local check_at = seen_at + (state.memory.rate and config.recheck or first_look)
@@ -67,9 +68,7 @@ end
 -- Between now and the first stretch.
 local function wait(config, now, state, f)
   local first = f.slots[1]
-  local why = string.format("charging %s%s, %s: %s", actions.slot_text(config, first),
-    single.is_set(config, state, first.from) and ", started by the car's own schedule" or "",
-    actions.reason(state.inputs and state.inputs.tariff), actions.goal(config, f))
+  local why = sentence.plan(config, now, state, f, single.is_set(config, state, first.from))
   local again = math.min(first.from, actions.next_look(config, now, state))
   local list = single.set(config, now, state, first.from, why)
   if runs_for_us(config, now, state) then table.insert(list, 1, actions.stop(why)) end
@@ -78,14 +77,15 @@ end
 
 -- The limit ends charging by itself: no look is needed before the end of the stretch.
 local function should_be_reached(config, now, state)
-  local why, slot_to = string.format("%g %% should be reached, and the limit ends it", config.level), state.memory.slot_to
+  local slot_to = state.memory.slot_to
+  local why = string.format("%g %% should be reached by now, and the charge limit ends the charging", config.level)
   state.memory.no_look_before = slot_to
   local again = math.min(slot_to, actions.next_look(config, now, state))
   return { why = why, actions = {}, again_at = again, claims = actions.hold(now, slot_to) }
 end
 
 local function enough(config, now, state, f)
-  local why = string.format("%g %% is reached, %g %% was wanted", math.floor(f.level), config.level)
+  local why = sentence.reached(config, f)
   local own = runs_for_us(config, now, state)
   if f.bounded and own and now < (state.memory.slot_to or 0) then return should_be_reached(config, now, state) end
   return actions.decision(config, now, state, why, own and { actions.stop(why) } or {}, actions.next_look(config, now, state), {})
@@ -97,7 +97,7 @@ local function goes_on(config, now, state, f)
   local charge, tariff, gap = state.seen.charge_state, state.inputs and state.inputs.tariff, f.slots[1].from - now
   if gap <= 0 or not manual_override.is_charging(charge) then return false end
   if gap <= plans.bridge then return true end
-  local kw = stays.power(charge)
+  local kw = battery.power(charge)
   return tariff ~= nil and config.wake and kw > 0 and gap <= longest_gap
     and plans.cost_of_going_on(tariff, now, f.slots, kw) <= cost.usd { wake = 1, data = 2, command = 2 }
 end
@@ -121,7 +121,8 @@ local function facts(config, now, state, deadline)
     not manual_override.is_charging(charge), m.last_hours)
   if config.go_on then plans.note_late(m, f) end
   local seconds = f.missing / f.rate * 3600
-  if plans.goes_on_late(m, now, seconds) then f.slots, f.late = { { from = now, to = now + seconds } }, false end
+  f.overdue = plans.goes_on_late(m, now, seconds)
+  if f.overdue then f.slots, f.late = { { from = now, to = now + seconds } }, false end
   if goes_on(config, now, state, f) then f.slots[1].from = now end
   keep_its_time(config, now, state, f)
   return f
@@ -133,7 +134,8 @@ end
 local function lost_sight(config, now, state)
   if state.at.charge_state or not state.seen.charge_state then return nil end
   if config.wake and state.seen.info.state == "asleep" then return { actions = { poll_schedule.live(config.sections) }, claims = {} } end
-  return actions.idle(config, now, state, "what became of the last command is not known: the car is " .. state.seen.info.state)
+  local why = "the last command is not confirmed, and the car is " .. state.seen.info.state .. "; it is looked at when it is awake"
+  return actions.idle(config, now, state, why)
 end
 
 -- A car that charges does not sleep: one that sleeps has ended what was last seen of it, full or by hand.
@@ -143,8 +145,8 @@ local function slept_over_it(config, now, state, f)
   if config.wake and f.missing > 1 and f.slots[1].from <= now then
     return { actions = { poll_schedule.live(config.sections) }, claims = {} }
   end
-  local why = f.missing <= 1 and string.format("%g %% should be reached, and the car sleeps", math.floor(f.level))
-    or "charging has ended before it should, and the car sleeps"
+  local why = f.missing <= 1 and string.format("%g %% should be reached, and the car is asleep", math.floor(f.level))
+    or string.format("charging ended before %g %% was reached, and the car is asleep", config.level)
   return actions.idle(config, now, state, why)
 end
 
@@ -232,8 +234,8 @@ local function before_it_is_late(config, now, state, deadline, why)
     state.memory.woken_for = deadline
     return { actions = { poll_schedule.live(config.sections) }, claims = {} }
   end
-  local sentence, notice = plug_unknown(config, state, deadline)
-  local idle = actions.idle(config, now, state, sentence)
+  local text, notice = plug_unknown(config, state, deadline)
+  local idle = actions.idle(config, now, state, text)
   idle.notices = { notice }
   return idle
 end
@@ -257,7 +259,7 @@ local function begins_by_itself(config, now, state, f)
     local looks = poll_schedule.due(config, now, state, config.sections, at)
     return #looks > 0 and { actions = looks, claims = actions.hold(now, now + 600) } or nil
   end
-  local why = string.format("begins by the schedule of the car at %s", actions.at_text(config, at))
+  local why = string.format("the car should start charging by its own schedule at %s", actions.at_text(config, at))
   return { why = why, actions = {}, again_at = single.begins_until(at), claims = actions.hold(now, now + 600) }
 end
 

@@ -11,6 +11,7 @@ local manual_override = require "fleet.automation.manual_override"
 local on_solar = require "fleet.automation.charging.on_solar"
 local plans = require "fleet.automation.charging.plan"
 local poll_schedule = require "fleet.automation.poll_schedule"
+local sentence = require "fleet.automation.charging.sentence"
 local session = require "fleet.automation.charging.session"
 local stays = require "fleet.automation.charging.stays"
 
@@ -153,21 +154,18 @@ end
 -- ---- what is said ----
 
 local function describe(config, now, f, state)
-  if not f.known then return "the car is not plugged in; it has its plan, and is looked at when it begins" end
+  if not f.known then return "the car is not plugged in; if it comes, the schedule in the car charges it" end
   local obstacle = session.obstacle(config, state, f.session)
   if obstacle then return obstacle end
-  if f.missing <= 0 then return string.format("%g %% is reached, %g %% was wanted", math.floor(f.level), config.level) end
-  local slot = f.slots[1]
-  if slot.from <= now then return string.format("charging until %s: %s", actions.at_text(config, slot.to), actions.goal(config, f)) end
-  return string.format("charging %s, started by the car's own schedule, %s: %s", actions.slot_text(config, slot), actions.reason(f.tariff),
-    actions.goal(config, f))
+  if f.missing <= 0 then return sentence.reached(config, f) end
+  return sentence.plan(config, now, state, f, f.slots[1].from > now)
 end
 
 -- ---- after a look ----
 
 -- What began by itself and is stopped again.
 local function why_it_ran(config, now, state)
-  return entries.in_check_in(config, now, state) and "; it has shown itself" or "; it had begun before"
+  return entries.in_check_in(config, now, state) and "; the car has shown that it is plugged in" or "; it started too early"
 end
 
 -- What the car does now is corrected: it charges in its stretches and not outside of them.
@@ -231,10 +229,10 @@ end
 
 local unseen_texts = {
   known = "the car should be charging, but it is %s: the reason is not known; wake = true lets it be woken",
-  missed = "no look was possible when the car would have shown itself, and now it is %s: it has its plan",
-  last = "the car has no plan for this night, and is %s: whether it came is not known; wake = true lets it be woken",
-  poll = "the car has no plan for this night, and is %s: it is looked for until it comes",
-  away = "the car does not charge at its time: it is not plugged in",
+  missed = "the car was not looked at when it would have shown that it is plugged in, and is %s now; its own schedule still charges it",
+  last = "the car has no schedule for tonight and is %s: whether it came is not known; wake = true lets it be woken",
+  poll = "the car has no schedule for tonight and is %s; it is looked for until it comes",
+  away = "the car did not start charging at its time, so it is not plugged in",
 }
 
 local function unseen(config, state, look, deadline)

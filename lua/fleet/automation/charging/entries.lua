@@ -266,9 +266,12 @@ local function clock(minutes) return string.format("%02d:%02d", math.floor(minut
 
 -- What an entry is for, after what is said of the car.
 local function entry_text(one, why, usual)
-  if one.id == check_in then return string.format("%s; charges at %s for minutes, to show itself", why, clock(one.start_time)) end
-  if one.id == tonight_end then return string.format("%s; ends at %s tonight", why, clock(one.end_time)) end
-  return string.format("%s; %s to %s%s", why, clock(one.start_time), clock(one.end_time), usual and " on the following night" or "")
+  if one.id == check_in then
+    return string.format("%s; at %s it charges for some minutes, to show that it is plugged in", why, clock(one.start_time))
+  end
+  if one.id == tonight_end then return string.format("%s; it stops at %s tonight", why, clock(one.end_time)) end
+  return string.format("%s; schedule in the car: %s to %s%s", why, clock(one.start_time), clock(one.end_time),
+    usual and " on the following nights" or "")
 end
 
 --- The commands that make the entries in the car those that are wanted.
@@ -286,7 +289,7 @@ function M.actions(state, wanted, keep_stretches, why, usual)
   end
   for _, id in ipairs(remove) do
     after = schedules.replaced(after, id)
-    list[#list + 1] = commands.command("remove_charge_schedule", why .. "; an entry of ours is not needed", {
+    list[#list + 1] = commands.command("remove_charge_schedule", why .. "; a schedule of this automation is not needed any more", {
       params = { id = id }, subject = "schedule " .. id, effect = { charge_schedule_data = { charge_schedules = after } },
     })
   end

@@ -85,6 +85,22 @@ function M.cost_of_going_on(tariff, now, slots, kw)
   return more
 end
 
+--- What so many kWh cost that are charged evenly for so many seconds, in these stretches from now on; nil where a price is not known.
+--- What does not fit into the stretches is left out.
+function M.cost(tariff, now, slots, seconds, kwh)
+  local cost, left = 0, seconds
+  for _, slot in ipairs(slots) do
+    local at = math.max(slot.from, now)
+    while at < slot.to and left > 0 do
+      local price = price_at(tariff, at)
+      if price == math.huge then return nil end
+      local length = math.min(price_step - at % price_step, slot.to - at, left)
+      cost, left, at = cost + price * kwh * length / seconds, left - length, at + length
+    end
+  end
+  return cost
+end
+
 --- Closes the shortest gaps until there are few enough stretches.
 function M.few(slots)
   while #slots > most_stretches do

@@ -52,7 +52,7 @@ function M.obstacle(config, state, m)
   end
   if not m.plugged then return "the car is not plugged in" end
   if m.manual then
-    return string.format("the owner %s charging by hand at %s, which holds until it is unplugged or %s",
+    return string.format("the owner %s charging by hand at %s; that is left alone until the car is unplugged, or until %s",
       words[m.manual.what], actions.at_text(config, m.manual.at), actions.at_text(config, m.manual.ends))
   end
   if charge.charging_state == "NoPower" then return "the cable has no power" end

@@ -1,21 +1,16 @@
 -- What an automation has learned of a car's days: when it comes to the plug, and how much is missing then.
 
+local battery = require "fleet.automation.charging.battery"
 local manual_override = require "fleet.automation.manual_override"
 
 local M = {}
 
 local kept = 10 -- stays
-local number = require("fleet.automation.charging.battery").number
-
---- The power in kW as the car shows it.
-function M.power(charge)
-  local amps, volts = number(charge.charger_actual_current), number(charge.charger_voltage)
-  return (amps or 0) * (volts or 0) * math.max(1, number(charge.charger_phases) or 1) / 1000
-end
+local number = battery.number
 
 --- When the charging that is under way began, from what it has added.
 function M.began(charge, at)
-  local added, kw = number(charge.charge_energy_added), M.power(charge)
+  local added, kw = number(charge.charge_energy_added), battery.power(charge)
   if not manual_override.is_charging(charge) or not added or kw <= 0 then return at end
   return at - added / kw * 3600
 end
@@ -29,7 +24,7 @@ end
 local function charged_since(config, charge, at, rate)
   local added = number(charge.charge_energy_added)
   if charge.charging_state ~= "Complete" or not added then return M.began(charge, at) end
-  return at - added / config.capacity_kwh * 100 / rate * 3600
+  return at - added / battery.capacity(config) * 100 / rate * 3600
 end
 
 -- What had come by a minute of the day came when it usually does until then, as far as is known; a day begins when the car must be ready.
