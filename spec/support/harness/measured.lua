@@ -122,7 +122,7 @@ for name, head in pairs {
     return {
       row(head, "commands", "looks", "wakes", "calls"), row("---", "---:", "---:", "---:", "---"),
       row(name, tostring(report:sent()), tostring(report.calls.data or 0), tostring(report.calls.wake or 0),
-        number("%.2f USD", report.usd)),
+        report.usd > 0 and number("%.2f USD", report.usd) or "none"),
     }
   end
 end
