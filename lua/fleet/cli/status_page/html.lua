@@ -75,10 +75,11 @@ local function card(one)
   if one.failure then
     return "<article class=\"trouble\"><h2>" .. page.escape(one.name) .. "</h2><p>" .. page.escape(one.failure) .. "</p></article>"
   end
+  local why = string.gsub(one.why or "has not decided anything yet", "^%l", string.upper)
   return table.concat {
     "<article", one.trouble and " class=\"trouble\"" or "", "><header><h2>", page.escape(one.name), "</h2><span class=\"note\">",
     page.escape((one.name == one.kind and "" or one.kind .. ", ") .. one.subject .. (one.running and "" or ", not running")),
-    "</span></header>", "<p>", page.escape(one.why or "has not decided anything yet"), "</p>", facts(one),
+    "</span></header>", "<p>", page.escape(why), "</p>", facts(one),
     plan_of(one), "</article>",
   }
 end
