@@ -85,7 +85,7 @@ local function plain(car)
   say("charge limit 80 %%:     %s", outcome(car:set_charge_limit { percent = 80 }))
   say("horn:                  %s", outcome(car:honk_horn()))
   local ok, mistake = pcall(function() return car:set_charge_limit { percnt = 80 } end)
-  say("a slip of the pen:     %s", ok and "not noticed!" or string.gsub(mistake, "^.-: ", ""))
+  say("a misspelt parameter: %s", ok and "not noticed!" or string.gsub(mistake, "^.-: ", ""))
 end
 
 local function signed(car, unsigned)
@@ -219,7 +219,7 @@ local function main(addresses, key)
   local cars = vehicles(client)
   step "Plain commands to a vehicle that takes them"
   plain(client:vehicle("5YJSFLEE9KF000002"))
-  step "Signed commands to a vehicle that takes nothing else"
+  step "Signed commands to a vehicle that accepts no others"
   signed(cars[1], without_key:vehicle("5YJ3FLEE9RF000001"))
   step "A command sent by curl, through a signing proxy"
   proxied(client)
@@ -248,4 +248,5 @@ if not ok then
   os.exit(1, true)
 end
 print()
-print("Done. The simulator has been stopped; nothing was left behind.")
+print [[Done. The simulator has been stopped; nothing was left behind.
+To try it yourself, in this folder:  eval "$(make -s env)"; eval "$(fleet sim --env)"; fleet status]]

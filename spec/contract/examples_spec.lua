@@ -22,7 +22,7 @@ local runs = {
     'curl, POST [^\n]*honk_horn\nis answered {"response":{"result":true,"reason":""}}\n',
     "energy now: solar %d+ W", "80 %% +Complete .* EUR",
     "tariff problem:",
-    "nothing was left behind%.\n$" },
+    "nothing was left behind%.\nTo try it" },
   ["first_light.lua"] = { needs = "token", vin .. "\t[^\n]*\tonline", old .. "\t[^\n]*\tonline",
     "charge limit 80 %%: ",
     "Maple Street\tsolar %-?[%d%.]+ W\tbattery %-?[%d%.]+ W\n$" },
@@ -92,6 +92,18 @@ teardown(function() service:stop() end)
 
 local content = require("spec.support.harness.files").read
 
+-- The shell lines of `fleet sim --env`, and what ends that simulator.
+local function simulator()
+  local directory = process.temporary("sim-env")
+  local prefix = "XDG_RUNTIME_DIR=" .. process.quote(directory) .. " "
+  local command = prefix .. process.lua .. " lua/fleet/cli/fleet sim "
+  assert(os.execute(command .. "--env >" .. process.quote(directory .. "/lines")))
+  return directory .. "/lines", function()
+    process.execute(command .. "stop --all >" .. process.quote(directory .. "/stopped"))
+    process.execute("rm -r " .. process.quote(directory))
+  end
+end
+
 -- Runs the example in the source's folder, with nothing to read, or with a person who signs in. Returns
 -- whether it ended well, and what it printed.
 local function run(name, setup_name)
@@ -159,6 +171,33 @@ describe("examples/", function()
     for name in pairs(runs) do known[#known + 1] = name end
     table.sort(known)
     assert.are.same(known, examples())
+  end)
+
+  it("runs unchanged in a shell that points at the simulator, every file", function()
+    local lines, stop = simulator()
+    local failed = {}
+    for _, name in ipairs(examples()) do
+      if name ~= "many_machines.lua" then -- needs a Redis
+        local out = lines .. ".out"
+        local ok = os.execute("bash -c " .. process.quote(string.format(". %s; timeout 60 %s examples/%s </dev/null >%s 2>&1",
+          process.quote(lines), process.lua, name, process.quote(out))))
+        if ok ~= true and ok ~= 0 then failed[#failed + 1] = name .. ": " .. content(out) end
+      end
+    end
+    stop()
+    assert.same({}, failed)
+  end)
+
+  it("says where a simulator comes from in a shell that has none", function()
+    local directory = process.temporary("no-sim")
+    local out = process.quote(directory .. "/out")
+    local without = string.format("env -u FLEET_BASE_URL -u FLEET_TOKEN -u FLEET_STORE XDG_CONFIG_HOME=%s XDG_STATE_HOME=%s ",
+      process.quote(directory), process.quote(directory))
+    local ok = os.execute(string.format("%s %s examples/first_light.lua >%s 2>&1", without, process.lua, out))
+    local text = content(directory .. "/out")
+    process.execute("rm -r " .. process.quote(directory))
+    assert.is_false(ok == true or ok == 0)
+    assert.matches("fleet sim", text, 1, true)
   end)
 
   for _, name in ipairs(examples()) do

@@ -152,6 +152,7 @@ describe("an unknown name", function()
 
   it("comes with what there is, where that is little", function()
     assert.equal("unknown option 'x', it is one of 'a', 'bc'", errors.unknown("option", "x", { bc = true, a = true }))
+    assert.equal("unknown option 'bd', did you mean 'bc'?", errors.unknown("option", "bd", { "bc" })) -- the only one is named once
     assert.equal("unknown option 'bd', did you mean 'bc'? (one of 'a', 'bc')", errors.unknown("option", "bd", { "a", "bc" }))
     assert.equal("unknown option 'x': it takes none", errors.unknown("option", "x", {}))
   end)

@@ -62,7 +62,7 @@ static void add_hint(struct buf *out, const char *name, const char *const *names
   const char *near = nearest(name, names, count);
   if (!count) buf_text_add(out, ": it takes none");
   if (near) buf_format(out, ", did you mean '%s'?", near);
-  if (!count || (near && count > FEW) || (!near && count > FEW && !all)) return;
+  if (!count || (near && (count == 1 || count > FEW)) || (!near && count > FEW && !all)) return;
   buf_text_add(out, near ? " (one of " : ", it is one of ");
   add_names(out, names, count);
   if (near) buf_put(out, ')');

@@ -39,8 +39,9 @@ local function json_fault(path, text)
 end
 
 local function missing(path, err)
-  return errors.failure("store", string.format("no configuration: %s: 'fleet setup' writes %s, the options of fleet.new as JSON",
-    err.message, path), { absent = err.kind == "not_found" })
+  local text = "no configuration: %s: 'fleet setup' writes %s, the options of fleet.new as JSON. To try it without an account: "
+    .. "eval \"$(fleet sim --env)\""
+  return errors.failure("store", string.format(text, err.message, path), { absent = err.kind == "not_found" })
 end
 
 --- The options in the file, or nil, err, kind; err.absent = true: the file does not exist.
