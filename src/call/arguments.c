@@ -9,7 +9,8 @@
 
 /* ---- rows and their parameters ---- */
 
-const struct param *param_named(const struct row *row, const char *name, size_t size) {
+/* NULL: the row has no such parameter. */
+static const struct param *param_named(const struct row *row, const char *name, size_t size) {
   for (const struct param *q = row->params; q && q->name; q++)
     if (strlen(q->name) == size && memcmp(q->name, name, size) == 0) return q;
   return NULL;
@@ -194,7 +195,8 @@ static const struct node *default_value(const struct arguments *a, const struct 
   return q->fallback ? node_text(a->arena, bytes_of(q->fallback)) : NULL;
 }
 
-const struct node *param_value(const struct arguments *a, const struct param *q) {
+/* The value that is sent for a parameter: the one given, a default, or NULL. A missing one is a mistake. */
+static const struct node *param_value(const struct arguments *a, const struct param *q) {
   if (handle_implies(a->row, q)) return node_text(a->arena, a->id);
   const struct node *value = given(a, q->name);
   if (!value) value = given(a, q->former);

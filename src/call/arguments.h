@@ -58,7 +58,6 @@ struct node *plain_params(struct arena *a, const struct row *row, const struct v
 
 /* ---- all of them (arguments.c) ---- */
 
-const struct param *param_named(const struct row *row, const char *name, size_t size); /* NULL: none */
 /* Whether the handle of a row knows this parameter: it is then neither an argument nor in the table. */
 bool handle_implies(const struct row *row, const struct param *q);
 bool takes_params(const struct row *row); /* whether its method has a table of parameters */
@@ -68,8 +67,6 @@ const struct param *next_placeholder(const struct row *row, const char **at);
 
 /* Names that are unknown, and flags that exclude each other. */
 void check_params(const struct arguments *a);
-/* The value that is sent for a parameter: the one given, a default, or NULL. Missing ones are a mistake. */
-const struct node *param_value(const struct arguments *a, const struct param *q);
 /* The checked values outside the path, as an object. */
 struct node *take_params(const struct arguments *a);
 void write_path(const struct arguments *a, struct buf *target);

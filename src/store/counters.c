@@ -6,7 +6,8 @@
 
 /* ---- reading ---- */
 
-bool counter_name_fits(struct bytes name) {
+/* Printable, and not empty. */
+static bool counter_name_fits(struct bytes name) {
   if (name.size == 0 || name.size > COUNTER_NAME_LIMIT) return false;
   for (size_t i = 0; i < name.size; i++)
     if (name.data[i] <= ' ' || name.data[i] == 0x7f) return false;

@@ -19,11 +19,8 @@ struct counter {
   int64_t amount, total;
 };
 
-/* Printable, and not empty. */
-bool counter_name_fits(struct bytes name);
-
-/* Takes the next counter off the text into name and total. False at its end, or, with e set, where the text
- * is none of counters. */
+/* Takes the next counter off the text into name and total. False at its end, or with e set if the text holds
+ * no counters. */
 bool counters_next(struct bytes *text, struct counter *c, struct err *e);
 
 /* Reads a text into list, which has room for its lines: each number is an amount. */

@@ -57,7 +57,8 @@ static void survey_one(struct store *s, const char *name, uint64_t *highest) {
   if (generation > *highest) *highest = generation;
 }
 
-bool store_survey(struct store *s, uint64_t *highest, struct err *e) {
+/* The highest generation of all records; drafts of version 1 that no process has open are removed. */
+static bool survey(struct store *s, uint64_t *highest, struct err *e) {
   struct buf names = BUF_INIT;
   bool done = directory_list(&names, s->directory, e);
   for (size_t at = 0; done && at < names.size; at += strlen((char *)names.data + at) + 1)
@@ -70,7 +71,7 @@ bool store_survey(struct store *s, uint64_t *highest, struct err *e) {
 
 static bool heal(struct store *s, enum number_state state, uint64_t *number, struct err *e) {
   uint64_t highest = 0;
-  if (!store_survey(s, &highest, e) || (state == NUMBER_DAMAGED && !lock_clear(&s->lock, e))) return false;
+  if (!survey(s, &highest, e) || (state == NUMBER_DAMAGED && !lock_clear(&s->lock, e))) return false;
   if (state == NUMBER_OLD) {
     if (highest > *number) *number = highest;
     return true;

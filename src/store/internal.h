@@ -1,5 +1,4 @@
-/* What the files of this room share. Every function with a lock in its name is called while the store's lock
- * is held. */
+/* Functions that the files of this room share. Those with "locked" in their name need the store's lock. */
 #ifndef FLEET_STORE_INTERNAL_H
 #define FLEET_STORE_INTERNAL_H
 
@@ -48,10 +47,5 @@ bool store_is_record(const char *name);     /* whether a file of that name holds
 /* A put that need not last, over what was found with the file open for writing, which is closed. */
 enum store_result store_put_on(struct store *s, struct bytes key, const struct put *p, struct found *before,
                                uint64_t *generation, struct err *e);
-/* Takes over what a killed process had written whole for the chosen key. */
-void store_recover_locked(struct store *s, struct bytes key);
-
-/* The highest generation of all records; drafts of version 1 that no process has open are removed. */
-bool store_survey(struct store *s, uint64_t *highest, struct err *e);
 
 #endif

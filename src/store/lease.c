@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* ---- what a killed process left ---- */
+/* ---- drafts of killed processes ---- */
 
 /* The left draft is complete, of this owner and key, newer than the stored record, and no process has it
  * open. */
@@ -36,7 +36,8 @@ static int open_left(struct store *s) {
   return open(store_path(s, ENDING_RESERVED), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-void store_recover_locked(struct store *s, struct bytes key) {
+/* Takes over a complete record that a killed process had written for the chosen key and not renamed. */
+static void recover_locked(struct store *s, struct bytes key) {
   char left[s->stem + sizeof ENDING_RESERVED];
   int fd = open_left(s);
   if (fd < 0) return;
@@ -54,7 +55,7 @@ static enum store_result recover(struct store *s, struct bytes key, struct err *
   if (!file_facts_at(store_path(s, ENDING_RESERVED), &facts)) return STORE_DONE;
   enum store_result result = store_enter(s, e);
   if (result != STORE_DONE) return result;
-  store_recover_locked(s, key);
+  recover_locked(s, key);
   return store_leave(s, STORE_DONE);
 }
 
@@ -132,7 +133,7 @@ static bool prove_locked(struct store *s, struct bytes key, struct err *e) {
   const struct found none = FOUND_INIT;
   struct found f;
   uint64_t generation;
-  store_recover_locked(s, key);
+  recover_locked(s, key);
   return store_look(s, key, &f, false, e) && store_next_locked(s, &none, &generation, e) &&
          store_next_locked(s, &f, &generation, e);
 }

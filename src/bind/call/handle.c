@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Methods of a closed client return an error of kind `closed`, so that calls in flight can report it. */
-const struct box_type client_type = {"fleet.client", NULL, NULL, NULL};
+static const struct box_type client_type = {"fleet.client", NULL, NULL, NULL};
 
 static int l_handle_tostring(lua_State *L), l_handle_eq(lua_State *L);
 static const luaL_Reg handle_metamethods[] = {
@@ -55,11 +55,6 @@ void handle_push_both(lua_State *L, int index) {
   lua_getiuservalue(L, -1, CLIENT_CONTEXT);
   lua_replace(L, -2);
   lua_getiuservalue(L, index, HANDLE_ID);
-}
-
-void handle_push_context(lua_State *L, int index) {
-  handle_push_both(L, index);
-  lua_pop(L, 1);
 }
 
 void handle_push_id(lua_State *L, int index) {
@@ -190,7 +185,8 @@ static int l_methods(lua_State *L) {
 /* core.context(handle) -> context, client, id or nil. Raises for other values. */
 static int l_context(lua_State *L) {
   lua_settop(L, 1);
-  handle_push_context(L, 1);
+  handle_push_both(L, 1);
+  lua_pop(L, 1);
   if (box_test(L, 1, &client_type))
     lua_pushvalue(L, 1);
   else

@@ -6,7 +6,6 @@
 #include "signing/session.h"
 
 #include "bind/call/handles.h"
-#include "bind/call/request.h"
 #include "bind/call/reply.h"
 #include "bind/call/request.h"
 #include "bind/lua/json.h"
@@ -122,14 +121,14 @@ static int l_counter(lua_State *L) {
   return 1;
 }
 
-/* session:skip(n): passes over n counters */
+/* session:skip(n): skips n counters */
 static int l_skip(lua_State *L) {
   struct session *s = check_session(L);
   session_skip(s, check_counters(L, 2, 0));
   return 0;
 }
 
-/* session:age() -> seconds since the vehicle's last authenticated answer; very many when there was none */
+/* session:age() -> seconds since the vehicle's last authentic message; 1e9 when there was none */
 static int l_age(lua_State *L) {
   check_session(L);
   double now = read_mono(L, 1);
@@ -137,7 +136,7 @@ static int l_age(lua_State *L) {
   return 1;
 }
 
-/* session:shared() -> whether another process was seen to draw counters with the key */
+/* session:shared() -> whether another process draws counters with the key */
 static int l_shared(lua_State *L) {
   lua_pushboolean(L, session_shared(check_session(L)));
   return 1;
@@ -145,16 +144,16 @@ static int l_shared(lua_State *L) {
 
 static const char *const due_words[] = {NULL, "begin", "confirm"};
 
-/* session:due(repeatable, now) -> "begin" or "confirm" where a handshake comes first, else nil */
+/* session:due(repeatable, now) -> "begin" or "confirm" when a handshake must come first, else nil */
 static int l_due(lua_State *L) {
   struct session *s = check_session(L);
   lua_pushstring(L, due_words[session_due(s, lua_toboolean(L, 2), luaL_checknumber(L, 3))]);
   return 1;
 }
 
-/* session:prepare(repeatable, now, wall, reserved, block) -> due, as above; or nil. When the next counter is
- * not below reserved, nil is followed by a state to save, which reserves block counters, and the first
- * counter after them. nil, nil, err, kind on failure. */
+/* session:prepare(repeatable, now, wall, reserved, block) -> "begin" or "confirm", as session:due; or nil.
+ * When the next counter is not below reserved, it returns nil, a state to save, which reserves block
+ * counters, and the first counter after them. On failure: nil, nil, err, kind. */
 static int l_prepare(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -174,7 +173,7 @@ static int l_prepare(lua_State *L) {
 
 /* ---- options of a message ---- */
 
-enum { COMMAND_LIFETIME = 15 /* s in which a vehicle takes a command */ };
+enum { COMMAND_LIFETIME = 15 /* s in which a vehicle accepts a command */ };
 
 static double lifetime_option(lua_State *L, int index) {
   lua_Number seconds = COMMAND_LIFETIME;
@@ -222,7 +221,7 @@ struct message_options {
 static const struct message_options no_options = {
     {METHOD_HMAC, COMMAND_LIFETIME, FLAG_ENCRYPT_RESPONSE}, {NULL, 0}, false};
 
-/* count: how many of the names are taken. The options table keeps the text of again. */
+/* count: how many of the names are allowed. The options table keeps the text of again. */
 static struct message_options message_options(lua_State *L, int index, size_t count) {
   static const char *const names[] = {"method", "expires_in", "encrypt_response",
                                       "flags",  "again",      "unpublished"};
@@ -274,8 +273,8 @@ static int l_handshake(lua_State *L) {
 
 /* session:sign(payload, { method = "hmac"|"gcm", expires_in = 15, encrypt_response = true, flags =, again =
  * })
- * -> message, id. The option flags gives all bits at once, in place of encrypt_response; again is the id of a
- * message that the vehicle proved not to have taken. */
+ * -> message, id. flags: all bits, instead of encrypt_response. again: the id of a message that the vehicle
+ * proved not to have taken. */
 static int l_sign(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -302,7 +301,7 @@ static bool may_carry(const struct session *s, const struct row *row, bool unpub
 }
 
 /* session:command(name, params, options) -> base64 text of the signed message, id; or nil, err, kind. options
- * are those of sign, and unpublished, as for fleet.command. The payload does not enter Lua. */
+ * are those of sign, and unpublished, as for fleet.command. The payload never becomes a Lua string. */
 static int l_command(lua_State *L) {
   struct err e;
   err_clear(&e);
@@ -328,7 +327,7 @@ static int l_command(lua_State *L) {
   return 2;
 }
 
-/* ---- requests of the service that carry a message: doc/protocol.md#signed-transport ---- */
+/* ---- requests that carry a message: doc/protocol.md#signed-transport ---- */
 
 /* The planned command at an index, or NULL for the bytes of a message that the module made itself. */
 static const struct request *command_at(lua_State *L, int index) {
@@ -464,25 +463,24 @@ static int push_refusal(lua_State *L, const struct err *e) {
   return 3;
 }
 
-/* Whether the answer at the top of the stack is a refusal; it may hold data or not. */
-static bool is_no(lua_State *L, const struct answer_facts *f) {
-  bool no = f->status != STATUS_OK;
+/* Whether the answer at the top of the stack is a refusal, with or without data. */
+static bool is_refusal(lua_State *L, const struct answer_facts *f) {
+  bool refused = f->status != STATUS_OK;
   if (lua_getfield(L, -1, "actionStatus") == LUA_TTABLE) {
-    no = no || lua_getfield(L, -1, "result") != LUA_TNIL; /* OK is 0, which is left out */
+    refused = refused || lua_getfield(L, -1, "result") != LUA_TNIL; /* OK is 0, which is left out */
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  return no;
+  return refused;
 }
 
-/* The answer to a question: this member of it as a table. An answer without the member is read for its
- * reason. */
+/* For a read: pushes this member of the answer as a table. An answer without it must give a reason. */
 static int push_data(lua_State *L, const struct answer_facts *f, const char *member, struct err *e) {
   struct buf *json = push_scratch(L);
   const char *type = f->domain == DOMAIN_VCSEC ? "VCSEC.FromVCSECMessage" : "CarServer.Response";
   if (!members_json(type, f->payload, true, json, e)) return push_failure(L, e);
   if (!json_decode(L, buf_bytes(json), NULL, e)) return push_failure(L, e);
-  if (lua_istable(L, -1) && !is_no(L, f) && lua_getfield(L, -1, member) == LUA_TTABLE) {
+  if (lua_istable(L, -1) && !is_refusal(L, f) && lua_getfield(L, -1, member) == LUA_TTABLE) {
     set_boolean(L, "authenticated", f->authenticated);
     return 1;
   }
@@ -503,9 +501,9 @@ static int push_other_answer(lua_State *L, bool resynced) {
   return push_open_failure(L, &(struct answer){.resynced = resynced}, &e);
 }
 
-/* session:read(bytes, id, now, command) -> the result of the command, or, where the name of a member of the
- * answer is given in place of a command, that member as a table; or nil, err, kind, as open gives them, for
- * the message with this id: doc/protocol.md#vehicle-answers */
+/* session:read(bytes, id, now, command) -> the result of the command for the message with this id; or nil,
+ * err, kind, as session:open. command may be the name of a member of the answer: then the result is that
+ * member, as a table. doc/protocol.md#vehicle-answers */
 static int l_read(lua_State *L) {
   struct err e;
   err_clear(&e);
