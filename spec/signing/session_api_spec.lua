@@ -95,7 +95,7 @@ describe("the module", function()
 
   it("plays client and vehicle in the example", function()
     local text = run(process.lua .. " examples/client_and_vehicle.lua")
-    assert.matches("was told:%s+set_charge_limit%s+80", text)
+    assert.matches("vehicle received:%s+set_charge_limit%s+80", text)
     assert.matches("was done:%s+true", text)
     assert.matches("again:%s+nil%s+INVALID_TOKEN_OR_COUNTER", text)
     assert.matches("restart:%s+15%s+true%s+refused", text)
