@@ -17,7 +17,7 @@ local function instructions(count)
   local url, vehicles = other_side.start_vehicles(proxied.key, latency, subject == "proxy" and proxied.certificates)
   local command, port_of = proxied.subjects[subject](url)
   local report = proxied.directory .. "/report"
-  local line, process = other_side.start(string.format("valgrind --log-file=%s --tool=callgrind --callgrind-out-file=%s %s", report,
+  local line, process = other_side.start(string.format("valgrind --trace-children=yes --log-file=%s --tool=callgrind --callgrind-out-file=%s %s", report,
     profile and profile .. "." .. count or "/dev/null", command))
   proxied.load(port_of(line), callers, count)
   process.stop()

@@ -12,7 +12,8 @@ struct chunk {
   _Alignas(8) unsigned char bytes[];
 };
 
-enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 16 };
+/* The first chunk, with its head, is the largest block that the C library's fast free lists keep. */
+enum { FIRST_CHUNK = 1024 - sizeof(struct chunk), LARGEST_CHUNK = 1 << 16 };
 
 static size_t rounded(size_t size) {
   return (size + 7) & ~(size_t)7;
@@ -23,10 +24,9 @@ static bool add_chunk(struct arena *a, size_t size) {
   size_t room = a->chunks ? 2 * a->chunks->size : FIRST_CHUNK;
   if (room > LARGEST_CHUNK) room = LARGEST_CHUNK;
   if (room < size) room = size;
-  struct chunk *c = calloc(1, sizeof *c + room);
+  struct chunk *c = malloc(sizeof *c + room);
   if (!c) return false;
-  c->next = a->chunks;
-  c->size = room;
+  *c = (struct chunk){.next = a->chunks, .size = room};
   a->chunks = c;
   return true;
 }
@@ -37,7 +37,7 @@ static void *take_from_chunk(struct arena *a, size_t size) {
     a->failed = true;
     return NULL;
   }
-  void *piece = a->chunks->bytes + a->chunks->used;
+  void *piece = memset(a->chunks->bytes + a->chunks->used, 0, size);
   a->chunks->used += size;
   return piece;
 }
@@ -50,10 +50,7 @@ void *arena_take(struct arena *a, size_t size) {
     return NULL;
   }
   a->left -= size;
-  if (size > sizeof a->first - a->used) return take_from_chunk(a, size);
-  void *piece = memset(a->first + a->used, 0, size);
-  a->used += size;
-  return piece;
+  return take_from_chunk(a, size);
 }
 
 void *arena_allocate(void *arena, size_t size) {
@@ -67,14 +64,12 @@ void arena_keep(void *arena, void *piece) {
 
 void arena_start(struct arena *a, size_t limit) {
   a->chunks = NULL;
-  a->used = 0;
   a->left = limit;
   a->failed = false;
 }
 
 void arena_end(struct arena *a) {
-  wipe(a->first, a->used);
-  a->used = a->left = 0;
+  a->left = 0;
   while (a->chunks) {
     struct chunk *c = a->chunks;
     a->chunks = c->next;

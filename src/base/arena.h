@@ -1,7 +1,7 @@
 /* An allocator for many small pieces with a limit. arena_end wipes and frees all of them.
  *
  * Two bytes of input can cost a struct of forty bytes: the limit stops hostile input that grows twenty-fold.
- * The first pieces come from the arena itself, so that an ordinary message needs no malloc.
+ * The struct is small: one in a box of Lua stays in memory, empty, until the collector finds it.
  */
 #ifndef FLEET_BASE_ARENA_H
 #define FLEET_BASE_ARENA_H
@@ -11,10 +11,8 @@
 
 struct arena {
   struct chunk *chunks; /* owned; the newest first */
-  size_t used;          /* of first */
   size_t left;          /* of the limit */
   bool failed;          /* an allocation failed: structures in the arena are incomplete */
-  _Alignas(8) unsigned char first[2048];
 };
 
 void arena_start(struct arena *a, size_t limit);
