@@ -17,8 +17,8 @@ local function instructions(count)
   local url, vehicles = other_side.start_vehicles(proxied.key, latency, subject == "proxy" and proxied.certificates)
   local command, port_of = proxied.subjects[subject](url)
   local report = proxied.directory .. "/report"
-  local line, process = other_side.start(string.format("valgrind --trace-children=yes --log-file=%s --tool=callgrind --callgrind-out-file=%s %s", report,
-    profile and profile .. "." .. count or "/dev/null", command))
+  local counted = "valgrind --trace-children=yes --log-file=%s --tool=callgrind --callgrind-out-file=%s %s"
+  local line, process = other_side.start(string.format(counted, report, profile and profile .. "." .. count or "/dev/null", command))
   proxied.load(port_of(line), callers, count)
   process.stop()
   vehicles.stop()
