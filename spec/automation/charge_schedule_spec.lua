@@ -33,6 +33,17 @@ for i, habit in ipairs(months.commuting) do
 end
 
 describe("charge_by with schedules in the car", function()
+  it("says between looks which periods are left, and that the plan has ended", function()
+    local said = months.said(rehearse(nil, { days = 3 }))
+    assert.matches("2026%-03%-03 00:00 charging until [^\n]*ready by 07:00", said)
+    assert.matches("the plan has ended: 80 % should be reached", said, 1, true)
+    local at = "2026-03-03 12:00"
+    for line in string.gmatch(said, "[^\n]+") do
+      local time, to = string.match(line, "^(%S+ %S+) charging until (%d%d:%d%d)")
+      if to and string.sub(time, 1, 10) == string.sub(at, 1, 10) and time < at then assert.is_true(string.sub(time, 12) < to, line) end
+    end
+  end)
+
   for _, case in ipairs {
     { "the month in which the clock goes forward", { from = "2026-03-01" } },
     { "the month in which the clock goes back", { from = "2026-10-01" } },

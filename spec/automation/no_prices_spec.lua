@@ -69,7 +69,8 @@ describe("charge_by", function()
   it("keeps the last prices until midnight", function()
     local _, told, said = june(failing("2026-06-02T17:00:00+02:00", "2026-06-02T23:30:00+02:00"), { days = 3 })
     assert.matches(
-      "charging until 19:12, ready by 07:00: from 60 % to 80 %; no new prices: away; the last ones hold until midnight",
+      "charging until 19:12, then 01:00-04:00 tonight, ready by 07:00, about 2.21 EUR: from 60 % to 80 %; "
+        .. "no new prices: away; the last ones hold until midnight",
       said, 1, true)
     assert.equal("no new prices: away; the last ones hold until midnight", told)
   end)

@@ -153,6 +153,10 @@ end
 
 -- ---- what is said ----
 
+local function is_planned(config, state, f)
+  return f.known and f.missing > 0 and not session.obstacle(config, state, f.session)
+end
+
 local function describe(config, now, f, state)
   if not f.known then return "the car is not plugged in; if it comes, the schedule in the car charges it" end
   local obstacle = session.obstacle(config, state, f.session)
@@ -198,8 +202,27 @@ local function claims_of(state, now)
   return {}
 end
 
-local function rest(now, state, why)
-  local at = state.memory.look.at
+-- Between looks the sentence of a plan changes when a stretch of it begins or ends, and not before.
+local function why_now(config, now, state)
+  local m = state.memory
+  local said = m.planned
+  if not said then return m.why end
+  local slots = {}
+  for _, slot in ipairs(m.plan or {}) do
+    if slot.to > now then slots[#slots + 1] = slot end
+  end
+  local part = #slots .. (slots[1] and slots[1].from <= now and " running" or "")
+  said.part = said.part or part
+  if said.part == part then return m.why end
+  if not slots[1] then return "the plan has ended" .. (said.late and "" or string.format(": %g %% should be reached", config.level)) end
+  local f = { slots = slots, rate = said.rate, deadline = said.deadline, late = said.late, overdue = said.overdue }
+  f.missing = math.max(0, missing_at({ slots = m.plan, missing = said.missing, rate = said.rate }, said.at, now))
+  f.level = config.level - f.missing
+  return sentence.plan(config, now, state, f, slots[1].from > now)
+end
+
+local function rest(config, now, state)
+  local at, why = state.memory.look.at, why_now(config, now, state)
   for _, slot in ipairs(state.memory.plan or {}) do
     if slot.from > now then at = math.min(at, slot.from) end
     if slot.to > now then at = math.min(at, slot.to) end
@@ -217,7 +240,9 @@ local function settle(config, now, state, deadline)
   if #list == 0 then
     entries.keep(state)
     state.memory.look, state.memory.why = next_look(config, now, state, f), why
-    local decision = rest(now, state, why)
+    state.memory.planned = is_planned(config, state, f)
+      and { at = now, missing = f.missing, rate = f.rate, deadline = f.deadline, late = f.late, overdue = f.overdue } or nil
+    local decision = rest(config, now, state)
     decision.notices = f.late and { actions.short_notice(config, f) }
       or f.known and session.notices(config, state, f.session, deadline) or nil
     return decision
@@ -261,8 +286,8 @@ local function away(config, now, state, deadline)
   end
   local why, notices = unseen(config, state, look, deadline)
   m.look = next_look(config, now, state, { known = false, slots = {}, missing = 0 })
-  m.why = why
-  local decision = rest(now, state, why)
+  m.why, m.planned = why, nil
+  local decision = rest(config, now, state)
   decision.notices = notices
   return decision
 end
@@ -270,7 +295,7 @@ end
 function M.decide(config, now, state, deadline)
   local m = state.memory
   m.look = m.look or { at = now, stage = "poll" }
-  if now < m.look.at then return rest(now, state, m.why) end
+  if now < m.look.at then return rest(config, now, state) end
   local known_at = state.at.charge_state or -1
   if known_at >= m.look.at and now - known_at < 300 then
     if manual_override.is_charging(state.seen.charge_state) and m.look.stage ~= "poll" then m.proven = true end
