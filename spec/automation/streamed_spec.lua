@@ -58,7 +58,7 @@ describe("a look", function()
     assert.equal(2, #calls)
   end)
 
-  it("is made where the stream lacks a field that a look has shown, or the car is not connected", function()
+  it("is made where the stream lacks a field that a look has shown", function()
     connect()
     streams { DetailedChargeState = "Stopped", BatteryLevel = 61 }
     look.look(self, state, action)
@@ -67,11 +67,29 @@ describe("a look", function()
     streams { ChargeLimitSoc = 90 }
     look.look(self, state, action)
     assert.equal(2, #calls)
+  end)
+
+  it("waits while a car that has disconnected may be falling asleep, and is made ten minutes later", function()
+    connect()
+    streams { DetailedChargeState = "Stopped", BatteryLevel = 61, ChargeLimitSoc = 90 }
+    look.look(self, state, action)
     vehicles.leaves(vehicle, { connection = 1, arrived = now })
     vehicle.left = vehicle.left - 60
-    look.look(self, state, action)
-    assert.equal(3, #calls)
+    assert.same({ false, nil, now + 60 }, { look.look(self, state, action) })
+    assert.equal(1, #calls)
     assert.same({}, told)
+    vehicle.left_at, state.awake_since = now - 600, now - 600
+    assert.is_true(look.look(self, state, action))
+    assert.equal(2, #calls)
+    vehicle.left_at = now -- it failed before
+    assert.is_true(look.look(self, state, action))
+    assert.equal(3, #calls)
+    connect()
+    look.look(self, state, action)
+    vehicles.leaves(vehicle, { connection = 1, arrived = now })
+    vehicle.left = vehicle.left - 60
+    assert.is_false((look.look(self, state, action)))
+    assert.equal(3, #calls)
   end)
 
   it("is made where a field is no longer known", function()

@@ -140,7 +140,7 @@ function M.look_into_event(self, state)
 end
 
 --- Makes a look and notes what it showed. Returns true, and a list of the fields that could not be used; false where the car cannot be
---- looked at; or nil, err.
+--- looked at, or false, nil and when to try again where it should not be yet; or nil, err.
 function M.look(self, state, action)
   if action.call == "vehicle_data" then
     local known = streamed.read(self, state, action, self:wall())
@@ -150,6 +150,8 @@ function M.look(self, state, action)
     end
     local ready, err = M.ready_for_live_call(self, state)
     if not ready then return ready, err end
+    local again_at = streamed.waits_until(self, state, action, self:wall())
+    if again_at then return false, nil, again_at end
   end
   local value, more = read(self, action) -- more, with a record: whether it was free; else the error
   if not value then return nil, more end

@@ -109,10 +109,11 @@ local function notify_odd(self, state, fields)
   notices.notify(self, state, list, self:wall())
 end
 
--- One action. Returns whether the next one may follow. A look that a crash forgets is made again; a command is not.
+-- One action. Returns whether the next one may follow, and when to try again where it has to wait. A look that a crash forgets is made
+-- again; a command is not.
 local function perform(self, state, action)
   local act = decisions.is_command(action) and command.send or look.look
-  local ok, err = act(self, state, action)
+  local ok, err, again_at = act(self, state, action)
   if act == command.send then command.save(self, state) end
   shared_looks.exchange(self, state, true)
   if ok then
@@ -124,7 +125,7 @@ local function perform(self, state, action)
     return true
   end
   if err then troubled(self, state, err) end
-  return false
+  return false, act == look.look and again_at
 end
 
 -- A decision that only looks is none yet: what was held until then is held on.
@@ -157,7 +158,13 @@ local function one_round(self, state)
   local decision = decide(self, state)
   state.again_at = decision.again_at
   for _, action in ipairs(decision.actions) do
-    if self.stopped or not perform(self, state, action) then break end
+    if self.stopped then break end
+    local done, wait_until = perform(self, state, action)
+    if wait_until then
+      state.again_at = wait_until
+      return false
+    end
+    if not done then break end
   end
   return #decision.actions > 0 and not self.stopped
 end

@@ -33,15 +33,7 @@ function M.looked(self, sections, now)
   for _, name in ipairs(sections) do shared_looks.looked(self)[name] = now end
 end
 
--- A receiver that a car which is awake does not reach is reported once.
-local function report_away(self, state, vehicle, now)
-  local since = state.awake_since and math.max(state.awake_since, vehicle.since or -math.huge)
-  if not since or now - since < looks().connects_within then return end
-  notices.notify(self, state, { {
-    key = "stream away", severity = "warning",
-    text = "the car is awake and is not connected to the receiver of telemetry: it is looked at, which is billed",
-  } }, now)
-end
+local asks_again = 60 -- seconds
 
 local function last_command_at(state)
   local at = -math.huge
@@ -66,19 +58,38 @@ local function calm_at(self, state)
   return at + math.min(looks().settles_within * 2 ^ math.max(calm.commands - 1, 0), longest_calm)
 end
 
---- The sections of an action as vehicle_data has them, or nil where a look is needed.
-function M.read(self, state, action, now)
-  self.sections = tables.add(self.sections or {}, tables.set(action.sections))
+-- The car at the receiver where that may answer a look; nil: a look is needed.
+local function vehicle_of(self, state, action, now)
   local receiver = not action.texts and receiver_of(self)
   if not receiver or now < settled_at(state) then return nil end
-  local vehicle = receiver:vehicle(self.config.car.vin)
-  if not vehicle.online then return report_away(self, state, vehicle, now) end
+  return receiver:vehicle(self.config.car.vin)
+end
+
+--- The sections of an action as vehicle_data has them, or nil where the stream lacks something.
+function M.read(self, state, action, now)
+  self.sections = tables.add(self.sections or {}, tables.set(action.sections))
+  local vehicle = vehicle_of(self, state, action, now)
+  if not vehicle or not vehicle.online then return nil end
+  self.stream_away = nil
   local reads = self.definition.reads
   return looks().sections(vehicle, action.sections, {
     looked = shared_looks.looked(self), seen = state.seen, strict = type(reads) == "function",
     reads = type(reads) == "function" and reads(self.config) or reads or readings.all,
     suffices = function(name, section) return readings.read(name, section, self.definition.needs) ~= nil end,
   }, now)
+end
+
+--- When to ask again for a car that is awake and not connected: it may be falling asleep. nil: a billed look is due. A car that does not
+--- connect is reported once.
+function M.waits_until(self, state, action, now)
+  local vehicle = vehicle_of(self, state, action, now)
+  if not vehicle or vehicle.online then return nil end
+  self.stream_away = looks().is_missing(vehicle, state.awake_since, vehicle.left_at, self.stream_away, now)
+  if not self.stream_away then return now + asks_again end
+  notices.notify(self, state, { {
+    key = "stream away", severity = "warning",
+    text = "the car is awake and is not connected to the receiver of telemetry: it is looked at, which is billed",
+  } }, now)
 end
 
 -- ---- events ----

@@ -185,7 +185,7 @@ end
 
 -- ---- whether a car streams ----
 
--- Why a car that should stream does not; nil while it does. A car that failed before is not given time to connect again.
+-- Why a car that should stream does not; nil while it does.
 local function failure_of(car, now)
   if car.vehicle.online then
     local limit = next(car.vehicle.values) and silent_after or looks().connects_within
@@ -194,9 +194,8 @@ local function failure_of(car, now)
     return nil
   end
   if car.state ~= "online" then return car.stream_failure end
-  local since = math.max(car.awake_since or now, car.gone_at or -math.huge) -- it may be in a tunnel or falling asleep
-  if now - since < looks().connects_within then return car.stream_failure end
-  return "it is awake and not connected to the receiver of telemetry"
+  if not looks().is_missing(car.vehicle, car.awake_since, car.gone_at, car.stream_failure ~= nil, now) then return nil end
+  return car.stream_failure or "it is awake and not connected to the receiver of telemetry"
 end
 
 local function assess(bridge, car, now)

@@ -12,6 +12,14 @@ M.look_every = 3600
 --- Seconds for which a car may be awake without connecting before that counts as a failure.
 M.connects_within = 600
 
+--- Whether billed looks are made at a car that the service reports as awake and that is not connected. Within ten minutes they are not: a
+--- car that falls asleep disconnects some time before the service reports it, and one in a tunnel comes back. A car that failed before gets
+--- no more time until it connects. awake_since, gone_at: when it came awake, and when its last connection ended; nil: not known.
+function M.is_missing(vehicle, awake_since, gone_at, failed_before, now)
+  if vehicle.online then return false end
+  return failed_before or now - math.max(awake_since or now, gone_at or -math.huge) >= M.connects_within
+end
+
 --- Seconds after a command until its effect has certainly been streamed: fields have intervals.
 M.settles_within = 120
 
