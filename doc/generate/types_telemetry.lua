@@ -6,7 +6,7 @@ local types = {
   host = "string", port = "integer", certificate = "string", certificate_key = "string", client_ca = "string",
   vehicles = "string[]|fun(vin: string): boolean", ack = '"at_once"|"when_stored"',
   on_record = "fun(record: fleet.telemetry.record): boolean?", on_connection = "fun(event: fleet.telemetry.event)",
-  on_notice = "fun(text: string)", proxy_protocol = "false|string[]",
+  on_notice = "fun(text: string)", proxy_protocol = "false|string[]", reuse_port = "boolean",
   outputs = "fleet.telemetry.output[]", store = "fleet.store", limits = "fleet.telemetry.limits", loop = "table",
 }
 local required = { port = true, certificate = true, certificate_key = true, client_ca = true }

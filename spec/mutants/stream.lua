@@ -1,13 +1,15 @@
 -- Mistakes in the receiver of telemetry: who is believed, when a message is acknowledged, what its limits are.
 
-local receiver, behind, stream, vectors, teslamate, looks = "spec/telemetry/receiver_spec.lua", "spec/telemetry/behind_spec.lua",
+local receiver, stream, vectors, teslamate, looks = "spec/telemetry/receiver_spec.lua",
   "spec/stream/receiver_spec.lua", "spec/stream/vectors_spec.lua", "spec/telemetry/teslamate_spec.lua",
   "spec/automation/streamed_spec.lua"
 
 return {
   { "lua/fleet/telemetry/init.lua", "local answered = self.options.ack == \"at_once\" and", "local answered =", { receiver } },
-  { "lua/fleet/telemetry/init.lua", "if self.options.allowed(vin) ~= true then return refused(", "if false then return refused(", { receiver } },
-  { "lua/fleet/telemetry/init.lua", "if record.kind ~= \"vehicle_device\" then return refused(", "if false then return refused(", { receiver } },
+  { "lua/fleet/telemetry/init.lua", "if self.options.allowed(vin) ~= true then return refused(", "if false then return refused(",
+    { receiver } },
+  { "lua/fleet/telemetry/init.lua", "if record.kind ~= \"vehicle_device\" then return refused(", "if false then return refused(",
+    { receiver } },
   { "lua/fleet/telemetry/init.lua", "if vehicle.tokens < 1 then return", "if false then return", { receiver } },
   { "src/stream/server.c", "!is_configured(envelope.topic) && !is_own(c, envelope.sender_id)", "false", { stream } },
   { "src/stream/server.c", "return c->unacknowledged >=", "return false && c->unacknowledged >=", { receiver } },

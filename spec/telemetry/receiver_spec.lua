@@ -79,6 +79,25 @@ describe("a record", function()
   end)
 end)
 
+describe("a port", function()
+  it("is shared with reuse_port by receivers that all have it, and by no other", function()
+    local first = start { reuse_port = true }
+    local given = options { reuse_port = true }
+    given.port = first.port
+    local second = assert(telemetry.new(given))
+    given.reuse_port = false
+    assert.equal("network", select(3, telemetry.new(given)))
+    first:close()
+    local car = here.connect()
+    turn(function() return car.upgraded end)
+    assert.equal(1, second:stats().connections)
+    second:close()
+    second = start()
+    given.port, given.reuse_port = second.port, true
+    assert.equal("network", select(3, telemetry.new(given)))
+  end)
+end)
+
 describe("an acknowledgement", function()
   it("when_stored waits for on_record, which may wait, and is left out where it does not return true", function()
     local answers, stored = { a = true, b = false, c = true }, {}

@@ -66,6 +66,7 @@ bool listener_tcp(struct listener *l, const char *host, int port, struct err *e)
   l->fd = socket_open_async(a.any.sa_family, SOCK_STREAM);
   if (l->fd < 0) return refuse(l, host, e);
   setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (l->reuse_port && setsockopt(l->fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on)) return refuse(l, host, e);
   if (bind(l->fd, &a.any, size) || listen(l->fd, l->backlog) || !read_address(l)) return refuse(l, host, e);
   return true;
 }

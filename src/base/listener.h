@@ -17,6 +17,8 @@ struct listener {
   int port;      /* the real one, 0 for a Unix socket */
   char host[46]; /* numeric, "" for a Unix socket */
   int backlog;
+  bool reuse_port; /* TCP: other processes of this user may listen at the same port; the kernel shares the
+                      connections out */
   char path[sizeof((struct sockaddr_un *)0)->sun_path]; /* "" for TCP */
   dev_t device;
   ino_t inode; /* of the socket that we made at path */

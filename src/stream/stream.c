@@ -126,13 +126,13 @@ static void read_proxies(lua_State *L, struct stream_server *r) {
 }
 
 /* receiver { host =, port =, certificate =, certificate_key =, client_ca =, message = 1e6, connections =
- * 20000, unacknowledged = 256, arrival = 20 } -> receiver | nil, err, kind. certificate: a PEM text of our
- * chain; client_ca: of whom is believed. viewers = true: for programs that exchange texts with us, and show
- * no certificate; without certificate there is no TLS. */
+ * 20000, unacknowledged = 256, arrival = 20, reuse_port = false } -> receiver | nil, err, kind. certificate:
+ * a PEM text of our chain; client_ca: of whom is believed. viewers = true: for programs that exchange texts
+ * with us, and show no certificate; without certificate there is no TLS. */
 static int l_receiver(lua_State *L) {
   static const char *const names[] = {"host",      "port",    "certificate", "certificate_key",
                                       "client_ca", "message", "connections", "unacknowledged",
-                                      "arrival",   "proxies", "viewers"};
+                                      "arrival",   "proxies", "viewers",     "reuse_port"};
   struct err e;
   char host[64];
   err_clear(&e);
@@ -159,6 +159,9 @@ static int l_receiver(lua_State *L) {
   read_proxies(L, r);
   r->poller.fd = r->listener.fd = -1;
   r->listener.backlog = 4096;
+  lua_getfield(L, 1, "reuse_port");
+  r->listener.reuse_port = lua_toboolean(L, -1);
+  lua_pop(L, 1);
   if (!listener_tcp(&r->listener, host, port, &e) ||
       !stream_server_open(r, p.certificate, p.key, p.client_ca, &e))
     return push_failure(L, &e);

@@ -432,7 +432,7 @@ function M.new(given)
   raw, err, kind = library.receiver {
     host = read.host, port = read.port, certificate = pem.certificate, certificate_key = pem.certificate_key, client_ca = pem.client_ca,
     message = limits.message, connections = limits.connections, unacknowledged = limits.unacknowledged,
-    proxies = read.proxy_protocol or nil,
+    proxies = read.proxy_protocol or nil, reuse_port = read.reuse_port,
   }
   if not raw then return nil, err, kind end
   local self = over(raw, read)

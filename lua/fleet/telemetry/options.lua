@@ -14,6 +14,8 @@ M.where = where
 M.list = {
   { name = "host", type = "string", default = "0.0.0.0", doc = "the address to listen on; \"::\" for IPv6 as well" },
   { name = "port", doc = "the port that the configuration of the cars names; 0: any free port, see `receiver.port`" },
+  { name = "reuse_port", type = "boolean", default = false,
+    doc = "several processes listen at the same port, and the kernel shares the connections out" },
   { name = "certificate", doc = "the receiver's certificate chain, leaf first: PEM text or \"@file\"" },
   { name = "certificate_key", doc = "its key: PEM text, or \"@file\" that only its owner may read" },
   { name = "client_ca", doc = "the authorities that sign vehicles' certificates: PEM text or \"@file\"" },

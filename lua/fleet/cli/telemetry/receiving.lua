@@ -10,6 +10,7 @@ local M = {}
 
 M.options = {
   { name = "listen", type = "string", placeholder = "ADDRESS", doc = "the address to listen on; 0.0.0.0 when left out" },
+  { name = "reuse_port", type = "boolean", doc = "share the port with other receivers of this user on this machine" },
   { name = "any_vehicle", type = "boolean", doc = "admit every vehicle with a valid certificate, not only the account's" },
 }
 
@@ -33,6 +34,7 @@ function M.open(context, given, found, vins, handlers)
   local stderr = context.environment.stderr
   return context:check(require("fleet.telemetry").new, {
     host = given.listen or files.simulated(context.environment) and "127.0.0.1" or "0.0.0.0", port = found.port,
+    reuse_port = given.reuse_port,
     certificate = "@" .. found.paths.certificate, certificate_key = "@" .. found.paths.certificate_key,
     client_ca = files.simulated(context.environment) and found.client_ca or "@" .. found.paths.client_ca,
     vehicles = vins or function() return true end, on_record = handlers.on_record, on_connection = handlers.on_connection,
