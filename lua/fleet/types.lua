@@ -2510,6 +2510,7 @@ function receiver:close() end
 ---@class fleet.telemetry.options
 ---@field host? string the address to listen on; "::" for IPv6 as well
 ---@field port integer the port that the configuration of the cars names; 0: any free port, see `receiver.port`
+---@field reuse_port? boolean several processes listen at the same port, and the kernel shares the connections out
 ---@field certificate string the receiver's certificate chain, leaf first: PEM text or "@file"
 ---@field certificate_key string its key: PEM text, or "@file" that only its owner may read
 ---@field client_ca string the authorities that sign vehicles' certificates: PEM text or "@file"
