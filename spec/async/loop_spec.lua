@@ -117,7 +117,7 @@ describe("the descriptor", function()
   end)
 
   -- Seconds are a limit, but where they are what the loop itself has just told.
-  it("is waited for no longer than asked, whatever was told before an earlier step", function()
+  it("is waited for no longer than asked, whatever timeout returned before an earlier step", function()
     local engine = core.loop()
     local promise = { token = false, transfer = false, done = false }
     assert(engine:submit_raw(promise, { method = "GET", url = server.url .. "/silent" }, core.settings {}, 5))
@@ -215,7 +215,7 @@ describe("the descriptor, once a host waits on it,", function()
     client:close()
   end)
 
-  it("becomes ready for a task whose end somebody else brought about", function()
+  it("becomes ready for a task that other code ended", function()
     local woken
     local first = fleet.spawn(function() fleet.sleep(1000) end)
     fleet.spawn(function()
@@ -241,12 +241,12 @@ describe("the descriptor, once a host waits on it,", function()
     b:close()
   end)
 
-  it("is quiet when nothing was begun", function()
+  it("is not ready when nothing was started", function()
     settle()
     assert.is_false(told(0.05))
   end)
 
-  it("wakes the owner of a result that another coroutine's turn has read", function()
+  it("wakes the owner of a result that another coroutine's step has read", function()
     local wait = loop.wait
     local waiting, results = {}, {}
     function loop.wait() coroutine.yield("waits") end -- a host that never looks at seconds

@@ -90,7 +90,7 @@ describe("a task", function()
     assert.equal(1003, time.now())
   end)
 
-  it("sleeps by the clock among hundreds, whatever order they came in and whoever is cancelled", function()
+  it("sleeps by the clock among hundreds, in any order and with any of them cancelled", function()
     local woken, expected, tasks_of = {}, {}, {}
     for i = 1, 500 do
       local seconds = i * 7919 % 101
@@ -160,7 +160,7 @@ describe("a task", function()
     assert.equal("inner", inner)
   end)
 
-  it("that keeps itself runnable starves nobody", function()
+  it("that keeps itself runnable starves no other task", function()
     local turns, other = 0, false
     local stop = false
     fleet.spawn(function()
@@ -208,7 +208,7 @@ describe("an error in a task", function()
     pcall(failing.wait, failing)
   end)
 
-  it("that nobody waited for is told once, when the task is forgotten", function()
+  it("that no task waited for is reported once, when the task is collected", function()
     local text = errors_of(function()
       fleet.spawn(function() error("lost and gone", 0) end)
       fleet.run(function() end)
@@ -219,7 +219,7 @@ describe("an error in a task", function()
     assert.equal(1, select(2, text:gsub("lost and gone", "")))
   end)
 
-  it("that is a table is told by its text, its message or its members", function()
+  it("that is a table is reported by its text, its message or its members", function()
     local err = require("fleet.core").err { kind = "timeout", message = "no answer" }
     for text, failure in pairs {
       ["mine"] = setmetatable({ a = 1 }, { __tostring = function() return "mine" end }), ["no answer"] = err,
@@ -234,7 +234,7 @@ describe("an error in a task", function()
     end
   end)
 
-  it("that nobody waited for is told with the name that the task was given", function()
+  it("that no task waited for is reported with the task's name", function()
     local text = errors_of(function()
       fleet.spawn(function() error("lost and gone", 0) end):name("charge the van")
       fleet.run(function() end)
@@ -252,7 +252,7 @@ describe("an error in a task", function()
     task:wait()
   end)
 
-  it("that somebody saw is not told", function()
+  it("that was passed to a waiting task is not reported", function()
     local text = errors_of(function()
       local task = fleet.spawn(function() error("seen", 0) end)
       pcall(task.wait, task)
@@ -274,7 +274,7 @@ describe("cancelling", function()
     assert.equal("cancelled", err.kind)
   end
 
-  it("a task that has not begun keeps it from beginning", function()
+  it("a task that has not started keeps it from starting", function()
     local ran = false
     local task = fleet.spawn(function() ran = true end)
     task:cancel()
@@ -357,7 +357,7 @@ describe("cancelling", function()
     cancelled(kept)
   end)
 
-  it("is no failure that is told", function()
+  it("is not reported as a failure", function()
     local text = errors_of(function()
       local task = fleet.spawn(function() fleet.sleep(100) end)
       fleet.loop.step()
@@ -385,7 +385,7 @@ describe("cancelling", function()
 end)
 
 describe("waiting for so long", function()
-  it("tells whether the task has ended", function()
+  it("says whether the task has ended", function()
     local time = virtual.install()
     local task = fleet.spawn(function() fleet.sleep(10) end)
     assert.is_false(tasks.ended_within(task, 9))
@@ -441,7 +441,7 @@ describe("map", function()
     end)
   end
 
-  it("tells its progress, once for each", function()
+  it("reports its progress, once for each", function()
     local told = {}
     fleet.map({ "a", "b", "c" }, function(item) return item:upper() end, {
       concurrency = 1, progress = function(done, total, result) told[#told + 1] = done .. "/" .. total .. result.value end,
@@ -479,7 +479,7 @@ describe("map", function()
     return core.err { kind = "rate_limited", message = "too many", retry_after = seconds }
   end
 
-  it("begins nothing new after a 429 for as long as the service said, and then goes on", function()
+  it("starts nothing new after a 429 for as long as the service said, and then continues", function()
     local begun = {}
     local results = fleet.map({ 1, 2, 3, 4, 5, 6 }, function(n)
       begun[n] = time.now()
@@ -670,7 +670,7 @@ describe("requests on the wire", function()
     assert.equal(1, #fleet.drain())
   end)
 
-  it("are told by drain up to a thousand: a program that never asks does not grow", function()
+  it("are returned by drain up to a thousand: a program that never drains does not grow", function()
     fleet.drain()
     for _ = 1, 1001 do
       tasks.enter()
@@ -680,7 +680,7 @@ describe("requests on the wire", function()
     assert.same({}, fleet.drain())
   end)
 
-  it("are finished by drain, which tells what is in doubt", function()
+  it("are finished by drain, which returns unknown outcomes", function()
     local car = client("/drop"):vehicle(seam.vin)
     local done = 0
     for _ = 1, 5 do
@@ -700,7 +700,7 @@ describe("requests on the wire", function()
     until_true(function() return done == 5 end)
   end)
 
-  it("that nobody can take leave nothing in doubt", function()
+  it("that no task can take leave no unknown outcome", function()
     local car = fleet.new({ token = "t0ken", base_url = server.refused_url }):vehicle(seam.vin)
     local _, err = car:honk_horn { timeout = 30 }
     assert.equal("network", err.kind)
@@ -710,7 +710,7 @@ describe("requests on the wire", function()
 end)
 
 describe("a task that yields by itself", function()
-  it("that yields to nobody lets go of what it holds: drain and the client's end do not wait for it", function()
+  it("that yields outside fleet's waits releases what it holds: drain and the client's end do not wait for it", function()
     local yields, ended = 0, false
     local store = fleet.store.memory()
     local car, _, client = seam.car(function()
@@ -734,7 +734,7 @@ describe("a task that yields by itself", function()
     assert.equal(1, store:add("count/default/" .. os.date("!%Y-%m"), {}).command)
   end)
 
-  it("that yields to nobody in a function that we call, and does not stop, ends all the same", function()
+  it("that yields outside fleet's waits in a function that we call, and does not stop, ends all the same", function()
     local yields = 0
     local car, _, client = seam.car(function()
       while true do
@@ -750,7 +750,7 @@ describe("a task that yields by itself", function()
     tasks.leave() -- its call, which nobody else can end
   end)
 
-  it("ends with an error that says how a task waits, and holds up nobody", function()
+  it("ends with an error that says how a task waits, and blocks no other task", function()
     local went_on = false
     local yielding = fleet.spawn(function()
       fleet.sleep(0)
@@ -769,7 +769,7 @@ describe("a task that yields by itself", function()
 end)
 
 describe("a coroutine that is no task", function()
-  it("waits by the hook, whoever runs it", function()
+  it("waits by the hook, in any coroutine", function()
     local time = virtual.install()
     local co = coroutine.wrap(function()
       fleet.sleep(5)
@@ -926,7 +926,7 @@ describe("a child process", function()
   end)
 end)
 
-describe("a child process that goes on where its task forked", function()
+describe("a child process that continues where its task forked", function()
   it("runs that task and new ones, with a client of its own", function()
     local server = rude.start()
     local pipe = io.popen(process.lua .. " -e " .. process.quote(([[

@@ -158,7 +158,7 @@ describe("budgets", function()
     end
   end)
 
-  it("tell at 80 %, once", function()
+  it("warn at 80 %, once", function()
     local events = {}
     local car = seam.car({ seam.done }, { budgets = { per_day = { command = 10 } }, log = function(event)
       if event.name then events[#events + 1] = event end

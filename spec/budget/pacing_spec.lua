@@ -143,7 +143,7 @@ describe("pacing", function()
     assert.near(1, asleep_at(1, car), 0.1)
   end)
 
-  it("lets nobody ask again before the time that a 429 named", function()
+  it("lets no call start before the time that a 429 named", function()
     local store, refuse = fleet.store.memory(), true
     local function answer()
       if not refuse then return seam.answer(online) end

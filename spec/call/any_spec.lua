@@ -10,7 +10,7 @@ local function json(body, status)
 end
 
 describe("client:request", function()
-  it("calls any path with the client's token, and gives what stands under response", function()
+  it("calls any path with the client's token, and returns the member response", function()
     local client, requests = seam.client {
       json '{"response":{"keys":["a"]}}', json '{"data":[1,2]}', json '"ok"', json '{"response":null}',
     }

@@ -249,7 +249,7 @@ describe("a command", function()
     assert.same({ changed = true, reason = "", via = "plain", authenticated = false }, car:honk_horn())
   end)
 
-  it("keeps members that nobody knows", function()
+  it("keeps unknown members", function()
     local car = seam.car '{"response":{"result":true,"reason":"","queued":true,"n":3}}'
     local value = car:honk_horn()
     assert.is_true(value.queued)
@@ -284,7 +284,7 @@ describe("a command", function()
     { "vehicle rejected request: your public key has not been paired with the vehicle", "key_not_paired" },
   }
   for _, case in ipairs(refusals) do
-    it("that was refused tells why: " .. case[1], function()
+    it("that was refused says why: " .. case[1], function()
       local car, requests = seam.car(seam.refused(case[1]))
       local value, err, kind = car:charge_start()
       assert.is_nil(value)
@@ -448,7 +448,7 @@ describe("an energy setting", function()
 end)
 
 describe("a read", function()
-  it("gives what stands under response, or the whole body where nothing wraps it", function()
+  it("returns the member response, or the whole body without it", function()
     local cases = {
       { "info", '{"response":{"a":1}}', { a = 1 } }, { "info", '{"a":1}', { a = 1 } },
       { "drivers", '{"response":[{"user_id":1},{"user_id":2}],"count":2}', { { user_id = "1" }, { user_id = "2" } } },
@@ -476,7 +476,7 @@ describe("a read", function()
     assert.is_nil(err.outcome)
   end)
 
-  it("whose body tells an error is one, though the status is 200", function()
+  it("whose body contains an error is one, though the status is 200", function()
     local _, err, kind = seam.car('{"response":null,"error":"something new","error_description":"more"}'):drivers()
     assert.equal("service", kind)
     assert.equal("something new", err.reason)

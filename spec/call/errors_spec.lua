@@ -88,7 +88,7 @@ end)
 describe("a web page in the place of an answer", function()
   local page = '<!DOCTYPE html><html><body>Your scope EXCEEDED_LIMIT Protocol required</body></html>'
 
-  it("is not searched for words, and is told", function()
+  it("is not searched for words, and is reported", function()
     answer(403, page)
     local _, err = car:info()
     assert.equal("forbidden", err.kind)

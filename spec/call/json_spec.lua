@@ -449,7 +449,7 @@ describe("a host that uses cjson itself", function()
 end)
 
 describe("an integer of many digits", function()
-  it("is a number up to 15 digits and a text from 16 on, wherever it stands and whatever is around it", function()
+  it("is a number up to 15 digits and a text from 16 on, at every place in the document", function()
     for pad = 0, 34 do
       for _, around in ipairs { { '["', '",', "]" }, { '{"', '":', "}" }, { '["12345', '",', ',"1234567890123"]' } } do
         local before, after = around[1] .. ("p"):rep(pad) .. around[2], around[3]

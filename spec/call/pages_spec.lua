@@ -80,7 +80,7 @@ describe("a walk", function()
     assert.equal(1000, count)
   end)
 
-  it("does not begin before it is used, and begins anew each time", function()
+  it("does not start before it is used, and restarts each time", function()
     local client, requests = seam.client(service(3, "count"))
     local list = client:vehicles()
     assert.equal(0, #requests)
@@ -109,7 +109,7 @@ describe("a walk", function()
     assert.matches("left out: its 'vin' is none: \"5yj3e1ea7kf000001\"", logged[1], 1, true)
   end)
 
-  it("may stand inside another over the same list", function()
+  it("may be nested in another over the same list", function()
     local list = seam.client(service(3, "count")):vehicles { page_size = 2 }
     local pairs_seen = {}
     for _, a in list do
@@ -282,7 +282,7 @@ describe("the three ways to count pages", function()
 end)
 
 describe("records that look alike", function()
-  it("are told apart by what identifies them", function()
+  it("are distinguished by their identity", function()
     local client = seam.client(function(request)
       if request.path:find("pageNo=1") then
         return seam.answer '{"data":[{"sessionId":7,"chargeStartDateTime":"a"},{"sessionId":7,"chargeStartDateTime":"b"}]}'
@@ -303,7 +303,7 @@ describe("records that look alike", function()
     assert.equal(8, #client.charging:sessions():collect())
   end)
 
-  it("are no records without anything that tells them apart", function()
+  it("are no records without an identity", function()
     local _, err, kind = seam.client('{"response":[{"x":1},{"x":1}]}'):vehicles():collect()
     assert.equal("protocol", kind)
     assert.matches("no records", err.message)

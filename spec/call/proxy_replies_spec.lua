@@ -66,7 +66,7 @@ describe("the answer of another signing proxy", function()
     end
   end)
 
-  it("gives a word of the security domain wherever it stands", function()
+  it("finds a word of the security domain at every place", function()
     for _, reason in ipairs { "vcsec could not execute command: genericError:GENERICERROR_UNAUTHORIZED",
       "vcsec could not execute command: genericError: GENERICERROR_UNAUTHORIZED", "GENERICERROR_UNAUTHORIZED (no more)" } do
       assert.equal("forbidden refused GENERICERROR_UNAUTHORIZED 1", described(200, refused(reason), "door_lock"))

@@ -198,7 +198,7 @@ describe("a status", function()
     assert.are.equal("service refused", described("command", { status = 200, body = failure("odd") }))
   end)
 
-  it("is told in a sentence, too, when the reply broke off after it or says nothing", function()
+  it("is reported in a sentence, too, when the reply broke off after it or is empty", function()
     local _, err = ask("read", { status = 200, body = "        {", cut = 5 })
     assert.matches("^user%.me: the reply ended early or cannot be read: .+ %(HTTP 200%)$", err.message)
     _, err = ask("read", { status = 404, body = "  \n  " })
@@ -449,7 +449,7 @@ describe("a reply with 200", function()
     assert.are.equal("timeout unknown", timed_out("command", { trickle = 0.05, body = string.rep(" ", 400) }))
   end)
 
-  it("from nobody was never sent", function()
+  it("without a sender was never sent", function()
     local lost <close> = fleet.new { base_url = recorder.unused(), token = "t0ken" }
     local _, err, kind = lost:vehicle(vin):honk_horn()
     assert.are.same({ "network", "not_sent" }, { kind, err.outcome })

@@ -159,7 +159,7 @@ describe("a call", function()
   end)
 
   describe("to a sleeping vehicle", function()
-    it("fails as asleep and wakes nobody unless asked", function()
+    it("fails as asleep and wakes no car unless asked", function()
       local got = outcome_of({ asleep }, "honk_horn")
       assert.equal("asleep", got.kind)
       assert.equal("refused", got.err.outcome)
@@ -477,7 +477,7 @@ describe("a host's own HTTP", function()
     assert.equal(1, got.count)
   end)
 
-  it("that returns what is no reply is told so", function()
+  it("that returns an invalid reply fails with that reason", function()
     for _, answer in ipairs { { status = "x" }, { status = 200, body = {} }, { status = 200, headers = { a = {} } }, "text", 5, true,
       { status = 2 ^ 32 + 200, headers = {}, body = seam.done }, { status = -1, body = "" }, { status = 200.5, body = seam.done },
       { status = 0 / 0, body = seam.done }, { status = math.huge, body = seam.done } } do
@@ -526,7 +526,7 @@ describe("a host's own HTTP", function()
     }
   end
 
-  it("may give the body in pieces, and is told when no more is read", function()
+  it("may give the body in pieces, and learns when no more is read", function()
     local told = {}
     local got = call(function() return pieces({ seam.done:sub(1, 5), "", seam.done:sub(6) }, told) end)
     assert.is_true(got.value.changed)
@@ -540,7 +540,7 @@ describe("a host's own HTTP", function()
     assert.matches("reset by peer", got.err.message, 1, true)
   end)
 
-  it("whose pieces are no text, or raise, is told so and closed", function()
+  it("whose pieces are no text, or raise, fails with that reason and is closed", function()
     for _, bad in ipairs { function() return {} end, function() error("oops") end, function() return 5 .. "", 5 end } do
       local told = {}
       local got = call(function()

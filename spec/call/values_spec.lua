@@ -82,7 +82,7 @@ describe("a reply", function()
     assert.are.same({ { id = "1" } }, (call(rows.by_name.vehicles, '{"response":[null,{"id":1},null]}')))
   end)
 
-  it("with a bare list, or nothing, is what stands in the row's member", function()
+  it("with a bare list, or nothing, is the row's member", function()
     local names = { fleet_telemetry_errors = "fleet_telemetry_errors", ["partner.fleet_telemetry_errors"] = "fleet_telemetry_errors",
       recent_alerts = "recent_alerts", release_notes = "release_notes", options = "codes",
       subscriptions_eligibility = "eligible", upgrades_eligibility = "eligible" }
@@ -101,7 +101,7 @@ describe("a reply", function()
     assert.same({}, (assert(call(rows.by_name["user.orders"], '{"response":null}'))))
   end)
 
-  it("with a doubled member is judged by the one that counts, the last", function()
+  it("with a repeated member uses the last one", function()
     local _, _, kind = call(rows.by_name.info, '{"response":{"state":"online"},"response":null}')
     assert.are.equal("protocol", kind)
     assert.are.same({}, (call(rows.by_name.info, '{"response":[],"response":{}}')))

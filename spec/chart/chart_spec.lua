@@ -129,7 +129,7 @@ describe("a chart", function()
     assert.is_nil(string.find(assert(chart.text(day, { ascii = true })), "[\128-\255]"))
   end)
 
-  it("as text tells nothing, little and missing apart", function()
+  it("as text distinguishes nothing, little and missing", function()
     local text = assert(chart.text({ time_series = {
       { timestamp = "2026-02-03T00:00:00Z", solar_energy_exported = 0 },
       { timestamp = "2026-02-03T01:00:00Z", solar_energy_exported = 1 },

@@ -13,11 +13,11 @@ end
 local function place(latitude, longitude) return { latitude = latitude, longitude = longitude } end
 
 describe("the picture of a drive", function()
-  it("stands in the manual as it is drawn", function()
+  it("is in the manual as it is drawn", function()
     assert.is_true(read "doc/manual/pictures/drive.svg" == drive.svg(streamed_drive()), "make look")
   end)
 
-  it("leaves a gap where the car could not tell, and does not draw 0", function()
+  it("leaves a gap for an invalid value, and does not draw 0", function()
     local picture = assert(drive.svg {
       record(0, { Location = place(52, 13), VehicleSpeed = 30 }), record(60, { VehicleSpeed = 40 }), record(120, {}, { "VehicleSpeed" }),
       record(180, { VehicleSpeed = 20, Location = place(52.01, 13) }), record(240, { VehicleSpeed = 30 }),

@@ -66,7 +66,7 @@ describe("a run over many vehicles", function()
 
   after_each(function() process.execute("rm -rf " .. process.quote(directory)) end)
 
-  it("tells what it did when it is interrupted from the keyboard, and ends with 130", function()
+  it("prints what it did when it is interrupted from the keyboard, and ends with 130", function()
     stopped_by "INT"
     server:close()
     local out = files.read(directory .. "/out")
@@ -75,7 +75,7 @@ describe("a run over many vehicles", function()
     assert.equal("130\n", files.read(directory .. "/status"))
   end)
 
-  it("is resumed after kill -9: what was begun is unknown and not repeated, the rest is done", function()
+  it("is resumed after kill -9: what was started is unknown and not repeated, the rest is done", function()
     local first = stopped_by("KILL", "--json")
     handle = serve(count)
     start "--json"

@@ -66,7 +66,7 @@ describe("a verb for many vehicles", function()
     return table.concat(list, ", ")
   end
 
-  it("goes to all of the account, and tells each in a table", function()
+  it("goes to all of the account, and prints each in a table", function()
     local result = run { "set_charge_limit", "--all", "percent=80" }
     assert.equal(0, result.status, result.err)
     assert.same({ 'set_charge_limit ' .. A .. ' {"percent":80}', 'set_charge_limit ' .. C .. ' {"percent":80}',
@@ -114,7 +114,7 @@ describe("a verb for many vehicles", function()
     assert.same({}, sent)
   end)
 
-  it("ends with the status of the worst outcome, and tells each as a line of JSON", function()
+  it("ends with the status of the worst outcome, and prints each as a line of JSON", function()
     local result = run({ "charge_start", "--all", "--json" }, { [A] = refused, [B] = broken })
     assert.equal("1 refused, 2 unknown, 3 done", outcomes(result))
     assert.equal("disconnected", result.lines[1].reason)
@@ -127,7 +127,7 @@ describe("a verb for many vehicles", function()
     assert.equal(exits.refused, run({ "charge_start", "--all", "--json" }, { [A] = refused }).status)
   end)
 
-  it("tells each as a line of CSV", function()
+  it("prints each as a line of CSV", function()
     local result = run({ "charge_start", "--vins", "-", "--csv" }, { [A] = refused }, { stdin = A .. "\n" })
     assert.equal("vin,name,outcome,changed,reason,kind,message\r\n" .. A .. ",,refused,,disconnected,refused,"
       .. "charge_start: refused: disconnected. No charger is connected: plug in the cable first.\r\n", result.out)
@@ -142,7 +142,7 @@ describe("a verb for many vehicles", function()
     assert.equal("asleep", result.lines[3].value.state)
   end)
 
-  it("tells what it would cost, and sends nothing", function()
+  it("prints what it would cost, and sends nothing", function()
     local budgets = { per_day = { command = 2 }, usd_per_month = 9 }
     local result = run({ "set_charge_limit", "--all", "percent=80", "--dry-run" }, nil, { budgets = budgets })
     assert.equal(0, result.status, result.err)
@@ -175,7 +175,7 @@ describe("a verb for many vehicles", function()
     assert.is_nil(tried({ usd_per_day = 9, per_vehicle_day = { command = 5 } }, "--wake").out:find("beyond"))
   end)
 
-  it("goes on where a run was stopped: what is done is left out, what is unknown is told and not repeated", function()
+  it("resumes a stopped run: what is done is left out, what is unknown is reported and not repeated", function()
     local path = directory .. "/run"
     local first = run({ "honk_horn", "--all", "--json", "--resume", path }, { [A] = broken, [B] = refused })
     assert.equal("1 unknown, 2 refused, 3 done", outcomes(first))
@@ -202,7 +202,7 @@ describe("a verb for many vehicles", function()
     assert.equal("1 unknown", outcomes(run { "honk_horn", "--all", "--json", "--resume", path }))
   end)
 
-  it("goes on where the very first line was cut", function()
+  it("resumes when the very first line was cut", function()
     local path = directory .. "/run"
     write("run", '{"args":"{}","ru')
     run { "honk_horn", "--vins", write("one", C), "--resume", path }

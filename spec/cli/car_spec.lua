@@ -35,7 +35,7 @@ end
 local products = { { vin = BLUE, id_s = "100001", display_name = "Blue", state = "online" } }
 
 describe("fleet locate", function()
-  it("tells the place of the car that is named, or of the only one", function()
+  it("prints the position of the named car, or of the only one", function()
     local replies = { products = products, vehicle_data = { drive_state = { latitude = 52.5, longitude = 13.25, heading = 90 } } }
     for _, words in ipairs { { "locate" }, { "locate", "blue" }, { "locate", BLUE } } do
       local http = service(replies)

@@ -203,7 +203,7 @@ describe("secrets", function()
     end
   end)
 
-  it("that nobody gives are a mistake", function()
+  it("that are missing are a usage error", function()
     local result, pin = pin_of { "speed_limit_activate", vin }
     assert.equal(2, result.status)
     assert.is_nil(pin)
@@ -217,7 +217,7 @@ describe("secrets", function()
     assert.same({ on = false }, body_of(requests[1]))
   end)
 
-  it("a pair that the store refused is told, although nobody asked for the log", function()
+  it("a pair that the store refused is reported, even without --verbose", function()
     local out = {}
     local function write(_, ...) out[#out + 1] = table.concat { ... } end
     local world = { write = write, flush = function() return true end }
@@ -370,7 +370,7 @@ describe("results", function()
     assert.equal("name  a\\x1b]0;evil\\x07b\\x9bc\\x0ad\n", result.out)
   end)
 
-  it("a walk over pages gives all records, and tells its progress on a terminal only", function()
+  it("a walk over pages gives all records, and shows its progress on a terminal only", function()
     local function page(request)
       local first = string.find(request.url, "page=1&", 1, true)
       return 200, first and '{"response":[{"vin":"A"},{"vin":"B"}],"pagination":{"current":1,"next":2}}'
@@ -518,7 +518,7 @@ describe("verbs", function()
     end
   end)
 
-  it("help tells options and statuses", function()
+  it("help lists options and statuses", function()
     local text = run("help flags").out
     for _, option in ipairs(core.options()) do
       assert.equal(not option.lua_only, string.find(text, "%-%-" .. string.gsub(option.name, "_", "%%-") .. "%f[ \n]") ~= nil, option.name)

@@ -34,7 +34,7 @@ describe("fleet cost", function()
     })
   end
 
-  it("tells a person what was spent, by day and vehicle, against the budgets", function()
+  it("shows what was spent, by day and vehicle, against the budgets", function()
     local result = run {}
     assert.equal(0, result.status, result.err)
     assert.equal([[

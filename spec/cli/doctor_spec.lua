@@ -121,7 +121,7 @@ describe("the doctor", function()
     assert.is_nil(string.find(result.out, "canary", 1, true))
   end)
 
-  it("tells what was spent, and which budget is used up", function()
+  it("shows what was spent, and which budget is used up", function()
     configured { budgets = { usd_per_month = 10, per_day = { command = 2 } } }
     sign_in()
     local lines = examine()
@@ -302,7 +302,7 @@ describe("the doctor", function()
   teardown(function() another:close() end)
 
   for _, case in ipairs(cases) do
-    it("tells when " .. case[1], function()
+    it("reports when " .. case[1], function()
       if case.prepare then case.prepare() else configured(); sign_in() end
       local changes = case.changes
       local hosted = "%.public%-key%.pem$"
@@ -332,7 +332,7 @@ describe("the doctor", function()
     assert.is_true(lines["pairing " .. other_vin].ok)
   end)
 
-  it("tells the vehicles that the account only drives from its own, and goes on with these", function()
+  it("separates vehicles that the account only drives from its own, and continues with its own", function()
     configured()
     sign_in()
     local not_ours = { status = 404, body = '{"response":null,"error":"not_found"}' }
@@ -411,7 +411,7 @@ describe("pair", function()
     assert.is_nil(result.json.paired)
   end)
 
-  it("waits until the service says paired, and no longer than it was told", function()
+  it("waits until the service says paired, at most for the given time", function()
     configured()
     sign_in()
     local options = { "--config", directory .. "/config.json", "--wait", "0.01" }
@@ -480,7 +480,7 @@ describe("jws", function()
 end)
 
 describe("region --discover", function()
-  it("asks the regions and tells the one that answers", function()
+  it("asks the regions and shows the one that answers", function()
     local asked = {}
     local result = cli.run({ "region", "--discover", "--json" }, { env = { FLEET_TOKEN = "t" }, http = function(request)
       asked[#asked + 1] = string.match(request.url, "^https://[^/]+")

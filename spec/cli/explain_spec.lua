@@ -4,7 +4,7 @@ local core = require "fleet.core"
 local remedies = require "fleet.cli.remedies"
 local cli = require "spec.support.harness.cli"
 
-describe("what stands behind an error", function()
+describe("the causes of an error", function()
   it("is written down for every kind, and for nothing that is no kind", function()
     local kinds = {}
     for _, kind in ipairs(core.kinds()) do
@@ -14,7 +14,7 @@ describe("what stands behind an error", function()
     for name in pairs(remedies) do assert.is_true(kinds[name], name) end
   end)
 
-  it("stands in the page that is committed", function()
+  it("is in the committed page", function()
     local file = assert(io.open(require("spec.support.harness.process").root .. "/doc/manual/troubleshooting.md"))
     assert.is_true(file:read "a" == require("doc.generate.troubleshooting").markdown(), "run make doc")
     file:close()
@@ -46,14 +46,14 @@ describe("fleet explain", function()
     return cli.run(words)
   end
 
-  it("tells causes and remedies of a kind", function()
+  it("shows causes and remedies of a kind", function()
     local result = run "explain key_not_paired"
     assert.equal(0, result.status)
     assert.matches("fleet pair VIN", result.out, 1, true)
     assert.equal("asleep", run("explain asleep --json").json[1].kind)
   end)
 
-  it("tells what a reason and a fault mean, and of which kind they are", function()
+  it("shows what a reason and a fault mean, and of which kind they are", function()
     assert.matches("The charger gives no power: check the charger.", run("explain no_power").out, 1, true)
     assert.matches("fleet explain key_not_paired", run("explain 3").out, 1, true)
     assert.matches("fleet explain key_not_paired", run("explain UNKNOWN_KEY_ID").out, 1, true)
@@ -101,7 +101,7 @@ describe("fleet explain", function()
     end
   end)
 
-  it("tells what the service means by an HTTP status, and of each text that it comes with", function()
+  it("shows the meaning of an HTTP status, and of each text that it comes with", function()
     local result = run "explain 412"
     assert.matches("HTTP status 412\n", result.out, 1, true)
     assert.matches("with the text 'must be called through'", result.out, 1, true)

@@ -42,7 +42,7 @@ describe("the command loads", function()
     assert.equal(" bulk", loaded [["honk_horn", "--all", "--base-url=http://127.0.0.1:1"]])
   end)
 
-  it("all of them where all are told", function()
+  it("all of them when all are shown", function()
     assert.matches("account.*chart.*wake", loaded [["help", "all"]])
   end)
 end)

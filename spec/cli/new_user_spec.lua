@@ -51,7 +51,7 @@ describe("a client that cannot be made", function()
     return cli.run({ "vehicles" }, { env = { FLEET_TOKEN = "x", [name] = value, XDG_CONFIG_HOME = "/nowhere" } })
   end
 
-  it("is told as a sentence, with the status of its kind, and no trace", function()
+  it("is reported as a sentence, with the status of its kind, and no trace", function()
     local garbage, shared = directory .. "/garbage.pem", directory .. "/shared.pem"
     files.write(garbage, "-----BEGIN nonsense")
     assert(core.key.generate()):save(shared)

@@ -156,7 +156,7 @@ describe("setting up against the simulator", function()
     for _, step in ipairs(value.steps) do assert.equal(states[step.name] or "skipped", step.state, step.name) end
   end)
 
-  it("says which answer is missing where nobody can be asked", function()
+  it("says which answer is missing without a terminal", function()
     enter "nobody"
     for _, case in ipairs {
       { "", "--client-id or FLEET_CLIENT_ID" }, { "--client-id app", "FLEET_CLIENT_SECRET" },

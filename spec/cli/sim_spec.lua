@@ -178,7 +178,7 @@ describe("fleet sim", function()
     assert.equal("garage.json\n", left_over())
   end)
 
-  it("ends by itself when nobody calls it, and lives while somebody does", function()
+  it("ends by itself without calls, and keeps running while calls arrive", function()
     local out = shell [[
       fleet sim --idle 1 >"$XDG_RUNTIME_DIR/line" &
       pid=$!

@@ -136,7 +136,7 @@ describe("fleet telemetry check", function()
 end)
 
 describe("fleet telemetry cost", function()
-  it("tells the ceiling of a file: every field at its interval while the car is awake", function()
+  it("prints the highest cost of a file: every field at its interval while the car is awake", function()
     local file = directory .. "/config.json"
     files.write(file, [[{"fields": {"Soc": {"interval_seconds": 60}, "Location": {"interval_seconds": 1}}}]])
     local result = run("cost", file, "--hours=1", "--json")

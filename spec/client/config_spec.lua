@@ -276,7 +276,7 @@ describe("a configuration file", function()
     assert.error_matches(function() fleet.from_config(write '{"http":"x"}') end, "'http' must be a function")
   end)
 
-  it("stands where XDG says, else below HOME", function()
+  it("is where XDG says, else below HOME", function()
     local text = [[
       io.write(require("fleet.client.config_file").path())
     ]]

@@ -65,13 +65,13 @@ describe("the search for the region", function()
     assert.same({ base.eu }, asked)
   end)
 
-  it("goes on after a 412", function()
+  it("continues after a 412", function()
     local c, asked = client { [base.na] = 412, [base.eu] = lives "eu" }
     assert.same({ region = "eu", base_url = base.eu }, c:discover_region())
     assert.same({ base.na, base.eu }, asked)
   end)
 
-  it("goes on after any other failure, too", function()
+  it("continues after any other failure, too", function()
     local c = client { [base.na] = 500, [base.eu] = lives "eu" }
     assert.equal(base.eu, c:discover_region().base_url)
   end)
@@ -104,7 +104,7 @@ describe("the search for the region", function()
     assert.same({ base.cn }, asked)
   end)
 
-  it("trusts no host that is not the service's, whoever names it", function()
+  it("trusts no host that is not the service's, whatever its source", function()
     local evil = '{"response":{"region":"eu","fleet_api_base_url":"https://evil.example"}}'
     local c, asked = client { [base.na] = evil }
     assert.same({ region = "eu", base_url = base.na }, c:discover_region())
@@ -144,7 +144,7 @@ describe("the search for the region", function()
     assert.same({ "https://own.example" }, asked)
   end)
 
-  it("needs somebody who is signed in", function()
+  it("needs a sign-in", function()
     local none = fleet.new { client_id = "app", http = function() error("nothing may be sent") end }
     assert.equal("auth", select(3, none:discover_region()))
   end)

@@ -8,7 +8,7 @@ describe("a handle", function()
   local client = seam.client { seam.done }
   local car, site = client:vehicle(seam.vin), client:energy_site(12345)
 
-  it("says what it stands for", function()
+  it("prints what it is", function()
     assert.equal(seam.vin, car.vin)
     assert.equal("12345", site.id)
     assert.equal("1492931337145", client:vehicle("1492931337145").vin)
@@ -61,7 +61,7 @@ describe("a handle", function()
     assert.is_nil(string.find(tostring(client), "a-token", 1, true))
   end)
 
-  it("tells the results of a map apart", function()
+  it("distinguishes the results of a map", function()
     local cars = { car, client:vehicle("5YJ3E1EA7KF000002") }
     local seen = {}
     for i, result in ipairs(fleet.map(cars, function(one) return one:honk_horn() end)) do
@@ -71,7 +71,7 @@ describe("a handle", function()
     assert.same({ seam.vin, "5YJ3E1EA7KF000002" }, seen)
   end)
 
-  it("stands for no foreign value: its metamethods refuse what is none", function()
+  it("has metamethods that refuse foreign values", function()
     local metatable = getmetatable(car)
     for _, value in ipairs { 5, "x", {}, io.stdout, core.null, client } do
       assert.is_false(metatable.__eq(car, value))

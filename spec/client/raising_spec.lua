@@ -71,7 +71,7 @@ describe("a throwing view", function()
     assert.error_matches(function() car:set_charge_limit { precent = 80 } end, "did you mean 'percent'?")
   end)
 
-  it("keeps false and several results apart from failures", function()
+  it("distinguishes false and several results from failures", function()
     local car = fleet.throwing((seam.car(function(request)
       if request.method == "POST" then return { status = 503 } end
       return seam.answer '{"response":{"vehicle_state":{"locked":true}}}'

@@ -50,7 +50,7 @@ describe("the tables as data", function()
 end)
 
 describe("nil in the place of the parameters", function()
-  it("may stand before the options of a row without any", function()
+  it("may come before the options of a row without any", function()
     local car, requests = seam.car(seam.done)
     assert(car:honk_horn(nil, { timeout = 5 }))
     assert(car:honk_horn({}, { timeout = 6 }))

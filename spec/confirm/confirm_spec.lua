@@ -206,7 +206,7 @@ describe("settling", function()
     end
   end)
 
-  it("is not possible where nothing that can be read tells, and then nothing is read", function()
+  it("is not possible when no readable data shows it, and then nothing is read", function()
     for word, params in pairs { actuate_trunk = { which_trunk = "rear" }, honk_horn = {},
       media_next_track = {}, open_tonneau = {} } do
       local err = doubtful(car, word, next(params) and params or nil)

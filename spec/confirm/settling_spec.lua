@@ -65,7 +65,7 @@ describe("settle", function()
   end
 
   for _, method in ipairs { "honk_horn", "actuate_trunk", "flash_lights" } do
-    it("cannot tell where nothing readable does: " .. method, function()
+    it("is unsupported without readable data: " .. method, function()
       local params = method == "actuate_trunk" and { which_trunk = "rear" } or nil
       local result, requests = asked_again(method, params, {})
       assert.is_nil(result[1])

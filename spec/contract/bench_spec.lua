@@ -15,7 +15,7 @@ describe("a bench", function()
     assert.falsy(io.open("/proc/" .. second.pid .. "/stat"))
   end)
 
-  it("is told of a process that did not start", function()
+  it("learns of a process that did not start", function()
     assert.error_matches(function() other_side.start("true") end, "it did not start: true")
   end)
 

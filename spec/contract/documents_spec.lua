@@ -361,7 +361,7 @@ local function runnable(command)
 end
 
 describe("a document", function()
-  it("tells nobody to type what is not there", function()
+  it("names no command that does not exist", function()
     for _, path in ipairs(all_documents()) do
       for _, command in ipairs(commands(content(path))) do
         assert.are_not.equal(false, runnable(command), path .. ": " .. command)

@@ -141,7 +141,7 @@ local function blocks(path)
 end
 
 describe("the first script of README.md", function()
-  it("runs as it stands, with the configuration file of a person", function()
+  it("runs unchanged, with the configuration file of a person", function()
     local directory = process.temporary("readme")
     process.execute("mkdir " .. process.quote(directory .. "/fleet"))
     local files = require "spec.support.harness.files"

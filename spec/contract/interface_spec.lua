@@ -269,7 +269,7 @@ describe("every call of the interface", function()
     assert.are.equal(ok and 1 or 0, #requests)
   end)
 
-  it("goes where the client was told, whatever proxy the environment names", function()
+  it("goes to the client's address, whatever proxy the environment names", function()
     local process = require "spec.support.harness.process"
     server:script {}
     local nowhere = recorder.unused()
@@ -403,7 +403,7 @@ describe("replies", function()
       { solar_power = 0, battery_power = -2.5 } },
   }
 
-  it("come back as what stands under response, or as the whole body where nothing is wrapped", function()
+  it("come back as the member response, or as the whole body without it", function()
     for _, shape in ipairs(shapes) do
       local value, err = reply(shape[1], shape[2], shape[4])
       assert.is_nil(err, shape[1])
@@ -476,7 +476,7 @@ describe("replies", function()
     assert.are.same({ "refused", "refused", "no battery" }, { err.kind, err.outcome, err.reason })
   end)
 
-  it("of commands say what changed, by which way, and keep what else was said", function()
+  it("of commands say what changed, by which way, and keep the other members", function()
     local value = reply("vehicle:charge_start", '{"response":{"result":true,"reason":"","queued":true}}')
     assert.are.same({ changed = true, reason = "", via = "plain", authenticated = false, queued = true },
       value)

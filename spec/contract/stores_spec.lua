@@ -75,7 +75,7 @@ for _, tried in ipairs(kinds) do
       end
     end)
 
-    it("keeps keys apart", function()
+    it("separates keys", function()
       store:put("a/b", "1")
       store:put("a", "2")
       store:put("A/B", "3")
@@ -108,7 +108,7 @@ for _, tried in ipairs(kinds) do
       assert.equal("1", (store:get("k")))
     end)
 
-    it("compares with what was written a moment ago and by nobody awaited", function()
+    it("compares with a deferred write of a moment ago", function()
       store:put("k", "1")
       local generation = assert(store:put("k", "2"))
       assert.equal("conflict", select(3, store:put("k", "3", { generation = generation - 1 })))
@@ -116,7 +116,7 @@ for _, tried in ipairs(kinds) do
       assert.equal("3", (store:get("k")))
     end)
 
-    it("deletes, or only when nobody wrote meanwhile", function()
+    it("deletes, or only when no other process wrote in between", function()
       local generation = store:put("k", "1")
       assert.equal("conflict", select(3, store:delete("k", generation + 1)))
       assert.is_true(store:delete("k", generation))
@@ -258,7 +258,7 @@ for _, tried in ipairs(kinds) do
       assert.is_nil((store:get("pace/b"))) -- full, which needs no record
     end)
 
-    it("begins what is waited for later, and does it also where nobody waits", function()
+    it("starts an operation to wait for later, and completes it also when no caller waits", function()
       local _, wall = clock.read()
       local first = store:begin("add", "counters", { n = 1 }, {}, true)
       local wait = store:begin("pace", "pace/c", { most = 3, now = wall, within = 0 })

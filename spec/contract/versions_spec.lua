@@ -62,7 +62,7 @@ describe("a protected call that waits", function()
   end)
 end)
 
-describe("functions of the host that are told of a call", function()
+describe("functions of the host that observe a call", function()
   it("may wait, in a task and outside", function()
     local told = {}
     local function slow(name)

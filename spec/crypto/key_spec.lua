@@ -274,7 +274,7 @@ describe("fleet.key", function()
     os.remove(path)
   end)
 
-  it("refuses a file that others can read, unless told otherwise", function()
+  it("refuses a file that others can read, unless an option allows it", function()
     with_file(vectors.keys[1].client_private_pem, "644", function(path)
       local key, err = core.key.load(path)
       assert.is_nil(key)

@@ -44,14 +44,14 @@ local function pem_of(der)
 end
 
 describe("a chain of certificates", function()
-  it("tells when each ends, also after 2050, where dates have another form", function()
+  it("shows when each expires, also after 2050, when dates have another form", function()
     local list = assert(core.certificates(made.leaf .. made.root))
     assert.equal(made.leaf_ends, list[1].until_utc)
     local function year(utc) return string.sub(core.time_text(utc), 1, 4) end -- os.date ends in 2038 where Lua has 32 bits
     assert.equal(year(os.time() + 36500 * 86400), year(list[2].until_utc))
   end)
 
-  it("tells whose issuer is missing", function()
+  it("shows whose issuer is missing", function()
     assert.same({ true, true }, issuers(made.leaf, made.root))
     assert.same({ true, true }, issuers(made.root, made.leaf))
     assert.same({ false }, issuers(made.leaf))

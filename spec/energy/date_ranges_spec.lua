@@ -60,7 +60,7 @@ describe("history.ranges", function()
     end
   end)
 
-  it("asks for at most 31 days at once where no period is said", function()
+  it("asks for at most 31 days at once without a period", function()
     assert.equal(12, #ranges { start_date = "2026-01-01", end_date = "2027-01-01" })
   end)
 

@@ -129,7 +129,7 @@ describe("a history by local dates", function()
     assert.is_truthy(string.find(decoded(server:records()[2].query), "time_zone=America/New_York", 1, true))
   end)
 
-  it("says that a zone is needed when the site names none, or one that nobody knows", function()
+  it("says that a zone is needed when the site names none, or an unknown one", function()
     for body, asks in pairs { ['{"response":{"installation_time_zone":""}}'] = 1, ['{"response":{}}'] = 1,
       ['{"response":{"installation_time_zone":"Mars/Olympus"}}'] = 1 } do
       client:close()

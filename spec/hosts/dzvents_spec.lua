@@ -23,7 +23,7 @@ describe("a host like dzVents", function()
     assert.equal("log charging: done", told.off, told.text)
   end)
 
-  it("tells what the car refuses, and what the proxy refuses", function()
+  it("logs what the car refuses, and what the proxy refuses", function()
     assert.equal("log charging: refused, not_charging", told["off again"], told.text)
     assert.equal("log charging: failed, status 401", told["wrong secret"], told.text)
   end)

@@ -152,7 +152,7 @@ describe("in every host", function()
   }
 
   for _, host in ipairs(example_hosts) do
-    it("the example runs as it stands: " .. host.name, function()
+    it("the example runs unchanged: " .. host.name, function()
       local why = missing(host)
       if why then return pending(why) end
       local out, status = shell(environment .. "timeout 60 env " .. host.line())
@@ -214,7 +214,7 @@ describe("in every host", function()
     assert.equal(8, select(2, string.gsub(out, "signed, 10 reads, nil", "")), out)
   end)
 
-  it("HAProxy that interrupts Lua code is told what to set", function()
+  it("HAProxy that interrupts Lua code gets an error with the setting to change", function()
     if not there "haproxy" then return pending "haproxy is not installed" end
     local out = in_haproxy(10000, function(ask) return ask end)
     assert.matches("put 'tune.lua.forced-yield 1000000000' into the section global", out, 1, true)

@@ -1,4 +1,4 @@
--- The one look-up of headers, the dates in them, and an address that somebody named.
+-- The one look-up of headers, the dates in them, and an address from outside.
 
 local core = require "fleet.core"
 
@@ -33,7 +33,7 @@ describe("a header", function()
   end)
 end)
 
-describe("an address that somebody named", function()
+describe("an address from outside", function()
   local hosts = { ".example.com", "http://127.0.0.1:8080" }
 
   it("is accepted on the list of hosts, as its base", function()

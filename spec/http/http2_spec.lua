@@ -71,7 +71,7 @@ describe_with_nginx("HTTP/2", function()
     assert.is_true(connections <= 4, connections)
   end)
 
-  it("is not used for what may change something, also beside a connection that stands", function()
+  it("is not used for a write, also when an open connection exists", function()
     assert.equal(200, exchange(server, "/file").status)
     for _ = 1, 8 do submit(server, "/command/x", { method = "POST", body = "{}" }) end
     for _ = 1, 8 do submit(server, "/file") end
@@ -256,7 +256,7 @@ describe_with_nginx("a TLS session", function()
     assert.equal(1, resumed)
   end)
 
-  it("is of no use to one that trusts somebody else", function()
+  it("is of no use to a client that trusts another authority", function()
     server = nginx.start { tls = "server", http2 = true }
     assert.equal(200, exchange(server, "/file").status)
     local stranger = { ca_file = server.directory .. "/stranger.pem", http2 = false }
@@ -285,7 +285,7 @@ describe_with_nginx("a client", function()
     assert.same({ ["HTTP/2.0 GET"] = 1, ["HTTP/1.1 POST"] = 1 }, asked {})
   end)
 
-  it("reads over HTTP/1.1 when it is told so", function()
+  it("reads over HTTP/1.1 when the option says so", function()
     assert.same({ ["HTTP/1.1 GET"] = 1, ["HTTP/1.1 POST"] = 1 }, asked { http2 = false })
   end)
 end)

@@ -321,7 +321,7 @@ describe("one delivery", function()
   end)
 end)
 
-describe("a failure is told as", function()
+describe("a failure is reported as", function()
   local function fails(failure, sent, request, shown)
     local response = failure == "timeout" and sent and timed_out(request, shown) or exchange(request)
     assert.equal(failure, response.failure)
@@ -337,7 +337,7 @@ describe("a failure is told as", function()
     fails("resolve", false, { url = "http://" .. ("a"):rep(64) .. ".invalid/token" }) -- no label is that long
   end)
 
-  it("connect: nobody listens", function()
+  it("connect: no server listens", function()
     fails("connect", false, { url = server.refused_url .. "/token" })
   end)
 
@@ -345,7 +345,7 @@ describe("a failure is told as", function()
     fails("connect", false, { "/ok", proxy = server.refused_url })
   end)
 
-  it("connect: the connection did not stand in time", function()
+  it("connect: the connection was not made in time", function()
     fails("connect", false, { url = server.deaf_url:gsub("http:", "https:"), connect_timeout = 0.1 })
   end)
 
@@ -615,7 +615,7 @@ needs("nginx", describe, pending)("TLS", function()
     assert.truthy(response.message:find("certificate"))
   end)
 
-  it("does not trust it when nobody gave it, whatever the environment says", function()
+  it("does not trust it unless the caller gave it, whatever the environment says", function()
     probe.setenv("SSL_CERT_FILE", secure.directory .. "/ca.pem")
     probe.setenv("CURL_CA_BUNDLE", secure.directory .. "/ca.pem")
     assert(http:submit { url = secure.url .. "/file" })

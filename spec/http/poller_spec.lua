@@ -28,7 +28,7 @@ after_each(function()
 end)
 
 describe("a poller", function()
-  it("tells which descriptor is ready, for what, and its tag", function()
+  it("returns the ready descriptor, its events, and its tag", function()
     assert(poller:watch(read_end, "r", 0xFFFFFFFF))
     assert.same({}, poller:wait(0))
     probe.write(write_end, "x")
@@ -46,7 +46,7 @@ describe("a poller", function()
     assert(poller:watch(write_end, "", 2)) -- not watched any more: no matter
   end)
 
-  it("tells that the other side has gone", function()
+  it("reports that the other side has closed", function()
     assert(poller:watch(read_end, "r"))
     probe.close(write_end)
     assert.same({ { fd = read_end, tag = 7, events = "e" } }, poller:wait(0))

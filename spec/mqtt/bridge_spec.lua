@@ -587,7 +587,7 @@ describe("a budget", function()
 end)
 
 describe("several bridges", function()
-  it("of which one is cut off and whose will comes late: the one that publishes stays online", function()
+  it("of which one is cut off and whose will comes late: the publishing one stays online", function()
     run({}, function(house)
       house:start()
       fleet.sleep(5)

@@ -198,7 +198,7 @@ describe("the bridge as a process", function()
     end)
   end
 
-  it("goes on when the broker stood still: what is late is refused, the rest carried out once, the state is right", function()
+  it("continues after the broker stopped for a while: what is late is refused, the rest carried out once, the state is right", function()
     in_house(function()
       local heard = listen()
       service:control { event = "online", vin = vin }
@@ -219,7 +219,7 @@ describe("the bridge as a process", function()
     end)
   end)
 
-  it("goes on when the broker was killed and comes back empty: everything is published again", function()
+  it("continues when the broker was killed and comes back empty: everything is published again", function()
     local dead = broker
     in_house(function()
       local heard = listen()

@@ -846,7 +846,7 @@ describe("the store", function()
     end)
   end)
 
-  it("that cannot be read keeps a request from being sent, and the bridge goes on", function()
+  it("that cannot be read keeps a request from being sent, and the bridge continues", function()
     with_house({}, function(house, bridge)
       local context = bridge.context
       local store = context.store

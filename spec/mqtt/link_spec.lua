@@ -273,7 +273,7 @@ describe("the link to an MQTT broker", function()
     end)
   end)
 
-  it("sends more than may stand unconfirmed, and keeps a bounded number of answers", function()
+  it("sends more than may be unconfirmed, and keeps a bounded number of answers", function()
     broker = mosquitto.start()
     run(function()
       local l = link { broker = { most = 5 } }

@@ -204,7 +204,7 @@ describe("signing in", function()
     assert.equal("state_used", select(2, login.authorize(account, "good-code", pending)).reason)
   end)
 
-  it("is not used up by somebody else's state", function()
+  it("is not used up by the state of another sign-in", function()
     local _, pending = begin()
     login.authorize(account, "?code=good-code&state=guess", pending)
     assert.is_true(login.authorize(account, callback(pending), pending))

@@ -2,7 +2,7 @@
 -- exchanged it for.
 local signed_sim = require "spec.support.servers.signed_sim"
 
-describe("a token that is refused, and the one that stands in the store,", function()
+describe("a token that is refused, and the one in the store,", function()
   local sim, first, second
 
   before_each(function()

@@ -79,7 +79,7 @@ describe("a member of a JSON object", function()
   local broken = { "", " ", "[]", "1", "null", "{", "}", '{"a"}', '{"a":}', '{"a":1,}', '{"a":1', '{"a":1}x', '{"a":1}{}', '{a:1}',
     "{'a':1}", '{"a":"b', '{"a":"\0"}', '{"a":[1}', '{"a":1 2}', "{\"a\":" .. ("["):rep(40) .. ("]"):rep(40) .. "}", "\0{}" }
   for _, text in ipairs(whole) do
-    it("stands in what is whole: " .. text:sub(1, 40), function() assert.is_true(oauth.whole(text)) end)
+    it("is part of the whole text: " .. text:sub(1, 40), function() assert.is_true(oauth.whole(text)) end)
   end
   for _, text in ipairs(broken) do
     it("does not make whole what is broken: " .. text:sub(1, 40):gsub("%c", "?"), function() assert.is_false(oauth.whole(text)) end)

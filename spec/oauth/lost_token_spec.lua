@@ -118,7 +118,7 @@ describe("a pair is kept when", function()
     check_kept "a2"
   end)
 
-  it("the process ends: it is offered to the store once more, and said when that fails", function()
+  it("the process ends: it is offered to the store once more, and a failure is reported", function()
     account.store = with { put = function() error("disk on fire") end }
     assert.is_true((tokens.refresh(account)))
     local done, err, kind = tokens.finish(account)
@@ -184,7 +184,7 @@ describe("a client that is closed", function()
   end)
 end)
 
-describe("the newer of two pairs is told by the order of exchange when", function()
+describe("the newer of two pairs is found by the order of exchange when", function()
   local function failing_put()
     return with { put = function() return nil, core.err { kind = "store", message = "full" }, "store" end }
   end

@@ -102,7 +102,7 @@ describe("a stored record", function()
 end)
 
 describe("a token", function()
-  it("is in no text but the one that is asked for", function()
+  it("is in no text except the requested one", function()
     local token = core.token_record '{"access_token":"canary-a","refresh_token":"canary-r","previous":{"refresh_token":"canary-p"}}'
     assert.equal("fleet.oauth_token", tostring(token))
     assert.is_nil(core.json_encode(token:facts()):find("canary-", 1, true))
@@ -184,13 +184,13 @@ describe("a reply of the token address", function()
     end)
   end
 
-  it("is a pair whatever stands beside it", function()
+  it("is a pair whatever else the reply contains", function()
     for _, odd in ipairs { '"state":"\\ud800"', '"n":1e999', '"n":12345678901234567890', '"x":[[[{}]]]' } do
       assert.equal("a", assert(take(pair(odd .. ","))):access())
     end
   end)
 
-  it("takes its order from the lease, and always after the pair that stands stored", function()
+  it("takes its order from the lease, and always after the stored pair", function()
     local function after(order)
       return take(pair(), { stored = core.token_record('{"access_token":"x","order":' .. order .. "}") }):json():match('"order":(%d+)')
     end

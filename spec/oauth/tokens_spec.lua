@@ -211,7 +211,7 @@ describe("tokens", function()
     assert.equal("a2", tokens.access(account, "user"))
   end)
 
-  it("takes a pair that somebody stored while its own was being refused", function()
+  it("takes a pair that another process stored while its own was being refused", function()
     local inner = server.send
     server.newest, server.before = "r9", nil
     account.send = function(request, seconds)
@@ -240,7 +240,7 @@ describe("tokens", function()
     end
   end)
 
-  it("repeats nothing once its lease is lost: somebody else may be exchanging", function()
+  it("repeats nothing once its lease is lost: another process may be exchanging", function()
     server.faults = { "lost" }
     account.store = broken {
       lease = function(_, key, ttl)
@@ -336,7 +336,7 @@ describe("tokens", function()
     assert.equal("r3", server.field(4, "refresh_token"))
   end)
 
-  it("tells a sign-in that its pair is not saved yet", function()
+  it("reports to a sign-in that its pair is not saved yet", function()
     account.store = broken { put = store_failure }
     server.code = "good-code"
     local done, err = tokens.exchange_code(account, { code = "good-code", redirect_uri = "https://x.example/cb" })
@@ -373,7 +373,7 @@ describe("tokens", function()
     assert.same({ "token_unreadable" }, accounts.events(other))
   end)
 
-  it("takes over when its lease was lost and nobody else wrote", function()
+  it("takes over when its lease was lost and no other process wrote", function()
     account.store = broken { put = function(_, key, value, options)
       if options.lease then return nil, core.err { kind = "conflict", message = "lost" }, "conflict" end
       return store:put(key, value, options)
@@ -455,7 +455,7 @@ describe("tokens", function()
 
   -- ---- others at the same time ----
 
-  it("waits for whoever is exchanging and takes the new pair", function()
+  it("waits for another process's exchange and takes the new pair", function()
     local other = again()
     clock.advance(30000)
     local lease = assert(store:lease("token/home/user", 60))
@@ -473,7 +473,7 @@ describe("tokens", function()
     lease:release()
   end)
 
-  it("does not wait for whoever is exchanging while its token still serves", function()
+  it("does not wait for another process's exchange while its token is valid", function()
     clock.advance(28800 - 30)
     local lease = assert(store:lease("token/home/user", 90)) -- its holder may be dead
     for _ = 1, 2 do assert.equal("a1", tokens.access(account, "user", { deadline = core.clock() + 30 })) end
@@ -487,7 +487,7 @@ describe("tokens", function()
     assert.equal(2, #server.requests)
   end)
 
-  it("takes the pair that somebody stored just before it had the lease", function()
+  it("takes the pair that another process stored just before it had the lease", function()
     clock.advance(30000)
     account.store = broken {
       lease = function(_, key, ttl)
@@ -565,7 +565,7 @@ describe("tokens", function()
     assert.equal("a2", stored().access_token)
   end)
 
-  it("keeps accounts and slots apart", function()
+  it("separates accounts and slots", function()
     local other = again { account = "other" }
     assert.equal("auth", select(3, tokens.access(other, "user")))
     assert.is_false(tokens.holds(other, "user"))
@@ -735,7 +735,7 @@ describe("tokens", function()
 
   -- ---- information ----
 
-  it("tells when, and by when, without the tokens", function()
+  it("reports times and deadlines, without the tokens", function()
     local claims = { scp = { "openid", "vehicle_cmds" }, ou_code = "EU", aud = { "https://x" }, sub = "me", exp = 1 }
     local body = { access_token = accounts.jwt(claims), refresh_token = "r", expires_in = 100 }
     server.faults = { { status = 200, body = body } }

@@ -72,7 +72,7 @@ describe("a list of callers", function()
     end
   end)
 
-  it("names nobody as the proxy's own secret is named: they would share audit lines, turns and Idempotency-Keys", function()
+  it("gives no caller the name of the proxy's own secret: they would share audit lines, queues and Idempotency-Keys", function()
     local one = { secret = ("o"):rep(20) }
     assert.matches("caller 'secret': the name is that of the proxy's own secret", raised { callers = { secret = one } }, 1, true)
     assert.is_nil(raised { callers = { secrets = one }, secret = ("s"):rep(20) })

@@ -93,7 +93,7 @@ describe("the proxy, before clients that are none,", function()
     still_serves()
   end)
 
-  it("three thousand silent connections, each back as soon as it is turned away, keep nobody out, in bounded memory", function()
+  it("three thousand silent connections, each back as soon as it is closed, block no other caller, in bounded memory", function()
     if process.no_command then return pending(process.no_command) end
     -- who comes finds a place in the listening queue, and is not left to chance; a system may bound it to less
     local bound = tonumber((files.find("/proc/sys/net/core/somaxconn"))) or 0

@@ -85,7 +85,7 @@ describe("the proxy", function()
     assert.same({ "open_trunk", "close_trunk" }, world.ran)
   end)
 
-  it("changes keys only for callers whose rows name it, and makes nobody an owner", function()
+  it("changes keys only for callers whose rows name it, and makes no key an owner's", function()
     local key = core.key.generate()
     local driver = { public_key = key:public_pem(), role = "driver" }
     local options = { callers = {

@@ -86,7 +86,7 @@ describe("fleet.proxy", function()
       assert.same({ "secret" }, names) -- no draft is left
     end)
 
-    it("makes a secret that nobody else can read, and wants it", function()
+    it("makes a secret that only its owner can read, and requires it", function()
       local proxy = open()
       assert.matches("^http://127%.0%.0%.1:%d+$", proxy.url)
       local _, facts = core.file_read(directory .. "/secret", 1000)
@@ -123,7 +123,7 @@ describe("fleet.proxy", function()
       assert.equal(200, honk(proxy, { with, "Content-Type: application/json; charset=utf-8" }, "{}").status)
     end)
 
-    it("tells its version as a Bluetooth proxy does, to who may ask", function()
+    it("returns its version as a Bluetooth proxy does, to allowed callers", function()
       local proxy = open()
       local lines = { "GET /api/proxy/1/version HTTP/1.1", "Host: localhost" }
       assert.equal(401, ask(proxy, lines).status)
@@ -132,7 +132,7 @@ describe("fleet.proxy", function()
       assert.same({ true, fleet._VERSION }, { reply.result, reply.response.version })
     end)
 
-    it("tells its health to anybody, its figures to who may ask", function()
+    it("returns its health to every caller, its metrics to allowed ones", function()
       local proxy = open()
       local port = proxy.server:port()
       local reply = ask(proxy, { "GET /health HTTP/1.1", "Host: 127.0.0.1:" .. port })
@@ -160,7 +160,7 @@ describe("fleet.proxy", function()
       assert.matches("fleet_proxy_in_flight", reply.body, 1, true)
     end)
 
-    it("passes the caller's own token on, where it is told to, and asks for no secret", function()
+    it("passes the caller's own token on, with pass_through, and asks for no secret", function()
       local proxy = open { pass_through = true }
       assert.is_nil(files.find(directory .. "/secret"))
       assert.equal(401, honk(proxy, {}).status)
@@ -179,7 +179,7 @@ describe("fleet.proxy", function()
       assert.matches("0.0.0.0:0", message, 1, true)
     end
 
-    it("is refused without TLS, and without anybody's proof of callers would not be authenticated", function()
+    it("is refused without TLS, and without authentication of callers", function()
       refused({ secret_file = directory .. "/secret" }, "certificate")
       refused({ secret = ("s"):rep(32) }, "certificate")
       refused({ certificate = certificates .. "/server.pem", certificate_key = certificates .. "/server.key",
@@ -242,7 +242,7 @@ describe("fleet.proxy", function()
       pipe:close()
     end)
 
-    it("another user than those listed is whoever may open it; the list's limits hold", function()
+    it("another user than those listed is the default caller; the list's limits hold", function()
       local audited = {}
       local proxy = open { listen = "unix:" .. directory .. "/socket", audit = function(entry) audited[#audited + 1] = entry end,
         callers = { ["local"] = { rows = { "honk_horn" } }, full = { secret = ("f"):rep(20) } } }
@@ -259,7 +259,7 @@ describe("fleet.proxy", function()
       return ask(proxy, { "GET /api/1/vehicles HTTP/1.1", "Host: x", more }).status
     end
 
-    it("a wrong secret is refused where one is listed, in place of what whoever opens the socket may do", function()
+    it("a wrong secret is refused when one is listed, although the socket has a default caller", function()
       local proxy = open { listen = "unix:" .. directory .. "/socket", callers = { full = { secret = ("f"):rep(20) } } }
       for _, wrong in ipairs { "Bearer " .. ("g"):rep(20), "Bearer not, a; token", "Basic " .. ("f"):rep(20), "Bearer" } do
         assert.equal(401, status_of(proxy, "Authorization: " .. wrong))
@@ -290,7 +290,7 @@ describe("fleet.proxy", function()
       assert.same({ "refused", "refused" }, { err.kind, err.outcome })
     end)
 
-    it("is told what became of a command", function()
+    it("gets the outcome of a command", function()
       local proxy = open { listen = "unix:" .. directory .. "/socket" }
       local client = fleet.new { base_url = proxy.url, proxy_url = proxy.url, commands = "proxy", token = "any" }
       opened[#opened + 1] = client

@@ -32,7 +32,7 @@ describe("the proxy before a store that another program keeps locked", function(
     return served.raw_in_task(proxy, lines, body)
   end
 
-  it("tells its health meanwhile, and ends a command that needs the store", function()
+  it("returns its health in the meantime, and ends a command that needs the store", function()
     local honk = { "POST /api/1/vehicles/" .. served.VIN .. "/command/honk_horn HTTP/1.1", "Host: x", "Idempotency-Key: one" }
     local order, reply = {}, nil
     hold()

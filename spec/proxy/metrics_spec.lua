@@ -74,7 +74,7 @@ describe("the proxy's figures", function()
     assert.is_true(known.fleet_proxy_command_seconds_sum >= 0.3)
   end)
 
-  it("tell what waits for its vehicle, what is being served, and nothing of it afterwards", function()
+  it("count what waits for its vehicle and what is being served, and nothing of it afterwards", function()
     open()
     local seen
     local function look(seconds)
@@ -100,7 +100,7 @@ describe("the proxy's figures", function()
     assert.same({ 0, 0 }, { known.fleet_proxy_queue, known.fleet_proxy_in_flight })
   end)
 
-  it("tell the budget: what was sent, what was refused, and the token's age", function()
+  it("show the budget: what was sent, what was refused, and the token's age", function()
     open { per_day = { command = 4 } } -- the session costs one
     for _ = 1, 5 do served.raw(proxy, command "honk_horn") end
     local known = figures()

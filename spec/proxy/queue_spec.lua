@@ -35,7 +35,7 @@ describe("the proxy's queue", function()
     assert.equal(0, queue.waiting)
   end
 
-  it("serves callers in turn", function()
+  it("serves callers round-robin", function()
     local queue = queues.new()
     assert.equal("a a b c a a a", order(queue, { { "a" }, { "a" }, { "a" }, { "a" }, { "a" }, { "b" }, { "c" } }))
     empty(queue)
@@ -57,7 +57,7 @@ describe("the proxy's queue", function()
     empty(queue)
   end)
 
-  it("serves sources in turn, and their callers beneath: names that are made up bring nothing", function()
+  it("serves sources round-robin, and their callers beneath: invented names bring nothing", function()
     local queue = queues.new()
     local jobs = { { "a", nil, "x" }, { "b", nil, "x" }, { "c", nil, "x" }, { "d", nil, "x" }, { "b", nil, "x" }, { "e", nil, "y" },
       { "e", nil, "y" } }
@@ -65,7 +65,7 @@ describe("the proxy's queue", function()
     empty(queue)
   end)
 
-  it("that one source has filled has room for another, which is told at the other's cost", function()
+  it("that one source has filled has room for another, at the first one's cost", function()
     local queue = queues.new { waiting_per_vin = 3, waiting = 100 }
     local jobs = { { "a", nil, "x" }, { "b", nil, "x" }, { "c", nil, "x" }, { "d", nil, "x" }, { "e", nil, "x" }, { "f", nil, "y" } }
     assert.equal("a -e -d b f c", order(queue, jobs))

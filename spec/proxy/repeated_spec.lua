@@ -186,7 +186,7 @@ describe("a repeated command", function()
     assert.equal(200, ask(proxy, "flash_lights", nil, { secret = "a-secret-of-16-bytes-too" }).status)
   end)
 
-  it("goes on with the sessions of a client of which another was closed by a reload", function()
+  it("continues with shared sessions after a reload closed the other client", function()
     local second = fleet.new { base_url = sim.sim.base_url, token = sim:token(), key = sim.key, commands = "signed", account = "second" }
     local proxy, client = open { accounts = { second = second } }
     for _ = 1, 2 do assert.equal(200, ask(proxy, "honk_horn").status) end
@@ -210,7 +210,7 @@ describe("a repeated command", function()
     end)
   end
 
-  it("tells a refusal of the vehicle as the vehicle gives it", function()
+  it("passes a refusal of the vehicle on unchanged", function()
     local proxy = open()
     for _ = 1, 2 do assert.equal(200, ask(proxy, "charge_port_door_open").status) end
     local vehicle_says = sim.sim.service.obey
@@ -343,7 +343,7 @@ describe("a repeated command", function()
       for _, name in ipairs { "honk_horn", "set_charge_limit" } do
         local text = fault
         for key, value in pairs(form) do text = text .. ", " .. key .. " = " .. value end
-        it("that meets the fault " .. text .. " is told as it is: " .. name, function()
+        it("that meets the fault " .. text .. " is passed on unchanged: " .. name, function()
           local proxy = open()
           local body = name == "honk_horn" and "{}" or '{"percent":64}'
           for _ = 1, 2 do assert.equal(200, ask(proxy, name, body).status) end

@@ -98,7 +98,7 @@ describe("the proxy's service", function()
       assert.same({ "actuate_trunk" }, world.ran)
     end)
 
-    it("a VIN in small letters, and tells what is wrong with an id", function()
+    it("a VIN in small letters, and says what is wrong with an id", function()
       local path = "/api/1/vehicles/" .. signed_world.VIN:lower()
       assert.equal(200, ask("POST", path .. "/command/honk_horn").status)
       assert.equal(200, ask("GET", path .. "/vehicle_data").status)
@@ -450,7 +450,7 @@ describe("the proxy's service", function()
   end)
 
   describe("accounts", function()
-    it("are chosen by header or by path; one that is not held is 404", function()
+    it("are chosen by header or by path; an unknown one is 404", function()
       local other = world:client { account = "other" }
       service = serving { accounts = { other = other } }
       assert.equal(200, command("honk_horn", nil, { headers = { ["x-fleet-account"] = "other" } }).status)
@@ -469,7 +469,7 @@ describe("the proxy's service", function()
   end)
 
   describe("a token that is passed through", function()
-    it("goes to the service in place of the held one, and is not kept in the store", function()
+    it("goes to the service in place of the account's, and is not kept in the store", function()
       local store = fleet.store.memory()
       service = serving { of_client = { token = nil, client_id = "c", store = store } }
       assert.equal(200, command("honk_horn", nil, { token = world.token }).status)
@@ -479,7 +479,7 @@ describe("the proxy's service", function()
       assert.is_nil((store:get("token/pass-through/user")))
     end)
 
-    it("is not refreshed after a 401, nor is the held one used", function()
+    it("is not refreshed after a 401, nor is the account's used", function()
       local reply = command("honk_horn", nil, { token = "another" })
       assert.equal(401, reply.status)
       assert.same({}, world.ran)
@@ -505,7 +505,7 @@ describe("the proxy's service", function()
   end)
 
   describe("the queue of a vehicle", function()
-    it("that is full is told at once, and nothing is sent", function()
+    it("that is full is rejected at once, and nothing is sent", function()
       service = serving { limits = { per_vin = 1, waiting_per_vin = 2, waiting = 100 } }
       world.before = function(_, kind) if kind == "command" then fleet.sleep(1) end end
       local statuses = {}
@@ -553,7 +553,7 @@ describe("the proxy's service", function()
       assert.same({ 22, true }, { #order, last <= 5 }, "the last one of one came as number " .. last)
     end)
 
-    it("that took all the time is told, and nothing is sent", function()
+    it("that took all the time is a timeout, and nothing is sent", function()
       service = serving { timeout = 2 }
       local told
       fleet.run(function()

@@ -203,7 +203,7 @@ describe("the key's places", function()
       "no_key not_hosted not_registered" },
   }
   for _, case in ipairs(cases) do
-    it("are told apart when " .. case[1], function() assert.equal(case[3], causes(case[2])) end)
+    it("are distinguished when " .. case[1], function() assert.equal(case[3], causes(case[2])) end)
   end
 
   it("name the pair that differs by fingerprints", function()
@@ -239,7 +239,7 @@ describe("the pairing of a vehicle", function()
     return { [vin] = more }
   end
 
-  it("is told by fleet_status", function()
+  it("comes from fleet_status", function()
     assert.is_true(line({ key_paired_vins = { vin } }).ok)
     local unpaired = line({ unpaired_vins = { vin } }, {}, { link = "https://pair.example" })
     assert.same({ false, "not_accepted" }, { unpaired.ok, unpaired.cause })

@@ -124,7 +124,7 @@ describe("wait_until", function()
     end, plug)
   end)
 
-  it("asks for what the free list tells at no price, and for the record where the list has not got the field", function()
+  it("reads a field of the free list at no price, and the record when the list lacks the field", function()
     local report = with_car(function(car)
       assert.equal("asleep", assert(car:wait_until { what = "state", is = "asleep", every = 300 }))
     end)

@@ -189,7 +189,7 @@ describe("an invoice", function()
     assert.equal("/api/1/dx/charging/invoice/7f2c4a10-5b1e", requests[2].path)
   end)
 
-  it("takes no other file's place unless told to", function()
+  it("replaces no file unless overwrite is set", function()
     local path = directory .. "/invoice.pdf"
     local file = io.open(path, "w")
     file:write("precious")
@@ -382,7 +382,7 @@ describe("waking", function()
     assert.equal(1, count(requests, "wake_up"))
   end)
 
-  it("goes on when wake_up itself finds the vehicle asleep", function()
+  it("continues when wake_up itself finds the vehicle asleep", function()
     assert.is_true(seam.car(sleeper(2, 408)):wake())
   end)
 
@@ -468,7 +468,7 @@ describe("wait_telemetry_synced", function()
     end)
   end
 
-  it("goes on while only the key is missing", function()
+  it("continues while only the key is missing", function()
     local time = virtual.install()
     local car, requests = seam.car { '{"response":{"synced":false,"key_paired":false,' .. config .. "}}",
       '{"response":{"synced":true,"key_paired":false,' .. config .. "}}" }

@@ -54,7 +54,7 @@ describe("fleet.server", function()
       assert.equal("nil|" .. me .. "|nil", get(where).body)
     end)
 
-    it("is nobody once the connection has gone", function()
+    it("is nil once the connection has gone", function()
       local held
       local s, where = open({ on_request = function(request) held = request end })
       loop:run(function()
@@ -150,7 +150,7 @@ describe("fleet.server", function()
       assert.equal("127.0.0.1|nil|other", (select(2, curl(where, "--cacert ca.pem --cert other.pem --key other.key"))))
     end)
 
-    it("names nobody for a stranger's certificate, nor without one", function()
+    it("has no name for an untrusted certificate, nor without one", function()
       local where = with_tls({ client_ca = texts("stranger.pem") })
       assert.equal("127.0.0.1|nil|nil", (select(2, curl(where, "--cacert ca.pem --cert other.pem --key other.key"))))
       assert.equal("127.0.0.1|nil|nil", (select(2, curl(where, "--cacert ca.pem"))))

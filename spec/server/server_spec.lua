@@ -70,7 +70,7 @@ describe("fleet.server", function()
       assert.same({ { 5000, 4096 }, { "", "" } }, { requests, heads })
     end)
 
-    it("decides whether a client that waits for it is told to go on", function()
+    it("decides whether a client that waits for it gets a 100", function()
       local _, where = open {
         on_request = function(request) request:respond(200, nil, tostring(#request.body)) end,
         on_head = function(request) if request.path == "/refused" then request:respond(401) end end,
@@ -177,7 +177,7 @@ describe("fleet.server", function()
       assert.same({ "Value", "localhost" }, { seen.headers["x-two"], seen.headers.host })
     end)
 
-    it("comes with a table of its fields, for whoever reads all of them", function()
+    it("comes with a table of its fields, for handlers that read all of them", function()
       local fields
       local _, where = open({ on_request = function(request, given)
         fields = given
@@ -342,7 +342,7 @@ describe("fleet.server", function()
       end)
     end
 
-    it("that nobody gives is a 503 at the time limit, and a later one is refused", function()
+    it("that never comes is a 503 at the time limit, and a later one is refused", function()
       local reply, held = unanswered()
       assert.equal(503, reply.status)
       local ok, err, kind = held:respond(200)
@@ -350,7 +350,7 @@ describe("fleet.server", function()
       assert.matches("time limit", tostring(err))
     end)
 
-    it("to a client that has gone is not an error and kills nobody", function()
+    it("to a client that has gone is not an error and does not end the process", function()
       local held
       local s, where = open({ on_request = function(request) held = request end })
       loop:run(function()
@@ -637,7 +637,7 @@ describe("fleet.server", function()
       ]]))
     end)
 
-    it("may fork: the child's handles are refused, its end harms nobody", function()
+    it("may fork: the child's handles are refused, and its end does no harm", function()
       assert.equal("child 0\n503\n0\n", script([[
         print("child " .. require("probe_fork")(function()
           local ok, message = pcall(s.step, s)
@@ -736,7 +736,7 @@ describe("fleet.server", function()
       assert.matches("regular", mode())
     end)
 
-    it("that somebody else has replaced stays on close", function()
+    it("that another process has replaced stays on close", function()
       local s = open({ unix = path, on_request = echo })
       os.remove(path)
       io.open(path, "w"):close()

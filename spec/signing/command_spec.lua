@@ -49,7 +49,7 @@ describe("a command travels", function()
     assert.same({ "handshake", "command" }, world.messages)
   end)
 
-  it("plain without a key, and is then told which key is missing", function()
+  it("plain without a key, and the error then names the missing key", function()
     local _, err = world:client { key = false or nil, commands = "plain" }:vehicle(VIN):honk_horn()
     assert.same({ "key_not_paired", "refused" }, { err.kind, err.outcome })
     assert.same({ "plain" }, world.messages)
@@ -71,7 +71,7 @@ describe("a command travels", function()
     assert.equal(2, #world.ran - 2)
   end)
 
-  it("plain where fleet_status said so", function()
+  it("plain when fleet_status says so", function()
     new_world { vehicle = { vehicle_command_protocol_required = false } }
     local car, client = world:car()
     assert(client:fleet_status { VIN })
@@ -463,7 +463,7 @@ describe("a command that is cancelled", function()
     end)
   end
 
-  it("by closing the client ends what has not begun, and lets the rest finish", function()
+  it("by closing the client ends what has not started, and lets the rest finish", function()
     local car, client = world:car()
     assert(car:door_lock())
     world:forget()
@@ -581,7 +581,7 @@ describe("after", function()
     end)
   end
 
-  it("a new computer that does not know the key the true reason is told at once", function()
+  it("a new computer that does not know the key the true reason is reported at once", function()
     local car = world:car()
     assert(car:flash_lights())
     world.sim:car(VIN).keys = {}
@@ -742,7 +742,7 @@ describe("a machine without a common store", function()
     assert.same({ "handshake", "handshake", "command" }, world.messages)
   end)
 
-  it("whose key was removed is told so before anything is sent", function()
+  it("whose key was removed fails with that reason before anything is sent", function()
     local car, other = world:car(), world:car()
     assert(car:honk_horn())
     assert(other:honk_horn())
@@ -800,7 +800,7 @@ describe("a change of keys", function()
     assert(car:set_charge_limit { percent = 64 })
   end)
 
-  it("tells when neither is on the vehicle", function()
+  it("reports that neither is on the vehicle", function()
     local _, err = world:car { key = { fleet.key.generate(), fleet.key.generate() } }:honk_horn()
     assert.same({ "key_not_paired", "not_sent" }, { err.kind, err.outcome })
     assert.equal(2, world:sent "handshake")

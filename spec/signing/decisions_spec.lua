@@ -72,7 +72,7 @@ describe("after a refusal", function()
     assert.is_nil((follows("honk_horn", plain { sent = "proxy" })))
   end)
 
-  it("is told apart without writing a message: what only the plain form takes is refused as it is", function()
+  it("is recognised without writing a message: a value of the plain form only is refused unchanged", function()
     local volume = { volume = 10.5 } -- the signed form ends at 10
     assert.is_nil((follows("adjust_volume", plain { trait = "by_state" }, volume)))
     assert.equal("advice", (follows("adjust_volume", plain { has_key = false }, volume)))

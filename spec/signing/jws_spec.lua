@@ -92,7 +92,7 @@ describe("key:jws", function()
     assert.same({ iss = "mine", aud = "mine" }, claims)
   end)
 
-  it("raises for what cannot stand in an audience", function()
+  it("raises for an invalid audience", function()
     local key = core.key.generate()
     assert.is_string(key:jws({}, { vin = "5YJ30123456789ABC" }))
     for _, bad in ipairs { { vin = "short" }, { app = "a.b" }, { app = "" }, { application = "x" }, { vin = 5 } } do

@@ -20,7 +20,7 @@ describe("an envelope", function()
     end
   end)
 
-  it("tells whoever hands it on where it goes and what of an HMAC is in the clear", function()
+  it("shows a relay its destination, and the clear part of an HMAC message", function()
     local key = core.key.generate()
     local session = core.session { key = key, vin = "5YJ30123456789ABC", domain = "vehicle_security" }
     local handshake = core.read_envelope(session:handshake())
@@ -39,7 +39,7 @@ describe("an envelope", function()
     assert.equal("protocol", (select(3, core.read_envelope "no message")))
   end)
 
-  it("carries an action that is told by its name alone", function()
+  it("carries an action that consists of its name alone", function()
     local payload = core.command("set_charge_limit", { percent = 80 }).payload
     assert.equal("chargingSetLimitAction", core.command_action("infotainment", payload))
     assert.equal("RKEAction", core.command_action("vehicle_security", core.command("door_lock").payload))

@@ -240,7 +240,7 @@ describe("fleet.receiver", function()
     assert.equal(3, t.s:counter())
   end)
 
-  it("tells anybody its status and key list in the security domain, and nothing else without a signature", function()
+  it("answers unsigned requests for status and key list in the security domain, and no others", function()
     local t = pair("vehicle_security")
     local function unsigned(payload)
       return t.r:handle(core.encode_message("UniversalMessage.RoutableMessage", {

@@ -174,7 +174,7 @@ describe("session:command", function()
     assert.equal("not_sent", err.outcome)
   end)
 
-  it("keeps its buffers apart when a parameter's metatable signs another command meanwhile", function()
+  it("keeps separate buffers when a parameter's metatable signs another command in between", function()
     local inner
     local params = setmetatable({}, { __index = function(_, name)
       inner = s:command("set_charge_limit", { percent = 55 })

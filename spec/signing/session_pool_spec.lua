@@ -207,7 +207,7 @@ describe("a session", function()
     assert.is_true(counter_in((following:get(key_of()))) > reserved)
   end)
 
-  it("of another machine, copied with its directory and used at once, meets nobody's counters", function()
+  it("of another machine, copied with its directory and used at once, repeats no counter", function()
     local one, two = fleet.store.memory(), fleet.store.memory()
     local car = world:car { store = one }
     assert(car:door_unlock())
@@ -222,7 +222,7 @@ describe("a session", function()
     assert.same({ "door_unlock", "door_lock" }, world.ran)
   end)
 
-  it("that somebody else uses as well is in doubt once on either side; from then on it is made sure of first", function()
+  it("that another program also uses gives one unknown outcome on either side; from then on a handshake comes first", function()
     local one, two = world:car(), world:car()
     assert(one:honk_horn())
     assert(two:honk_horn())
@@ -314,7 +314,7 @@ describe("a store that", function()
     end)
   end
 
-  it("lost the lease to somebody else has the command drawn anew", function()
+  it("lost the lease to another process draws a new counter for the command", function()
     local store = fleet.store.memory()
     local object, stolen = setmetatable({}, { __index = store }), 0
     for _, name in ipairs { "get", "delete", "lease", "reserve" } do
@@ -357,7 +357,7 @@ describe("a store that", function()
     assert.equal(15, leases.ttl)
   end)
 
-  it("is shared gets a turn for others under steady load", function()
+  it("is shared gives others the lease under steady load", function()
     local store, _, leases = watched(fleet.store.memory())
     local one, other = world:car { store = store }, world:car { store = store }
     world.before = function() fleet.sleep(0.1) end

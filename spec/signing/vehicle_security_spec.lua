@@ -187,7 +187,7 @@ end)
 -- ---- state ----
 
 describe("body_controller_state", function()
-  it("tells locks, lids, sleep and presence, and that the vehicle vouches for them", function()
+  it("returns locks, lids, sleep and presence, and that the vehicle authenticated them", function()
     local state = vehicle().sections.vehicle_state
     state.locked, state.rt, state.df = false, 1, 1
     assert.same({

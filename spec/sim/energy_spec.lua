@@ -380,14 +380,14 @@ describe("a simulated energy site", function()
     end)
   end)
 
-  it("stands among the products beside the vehicles", function()
+  it("is in the list of products with the vehicles", function()
     local reply = sim:get("/api/1/products")
     assert.same({ 3, "vehicle", "energy" }, {
       reply.json.count, reply.response[1].device_type, reply.response[3].device_type,
     })
   end)
 
-  it("of somebody else is not found", function()
+  it("of another account is not found", function()
     local two = simulated.new({ accounts = { { email = "a@x" }, { email = "b@x" } },
       energy_sites = { { energy_site_id = 5, owner = "b@x" } } })
     assert.equal(404, two:get("/api/1/energy_sites/5/live_status").status)

@@ -3,7 +3,7 @@
 local json = require "fleet.sim.json"
 
 describe("the simulator's reader of JSON", function()
-  it("takes every character in a string that may stand there", function()
+  it("accepts every valid character in a string", function()
     for _, text in ipairs { "a", "\127", "\127\\n", "\195\169", "\226\130\172", "\\u00e9", "\\ud83d\\ude00", '\\"', "\\/" } do
       assert.is_string((json.decode('["' .. text .. '"]') or {})[1], text)
     end

@@ -108,7 +108,7 @@ describe("the authorization server", function()
       assert.is_string(answer(both).code)
     end)
 
-    it("asks again for missing scopes only when told to", function()
+    it("asks again for missing scopes only on request", function()
       local function scopes(fields)
         fields.scope = "openid user_data"
         return sim:get("/api/1/users/me", sim:login(fields).access_token).status

@@ -62,7 +62,7 @@ describe("an odd request", function()
     end
   end
 
-  it("without a vin, or of an unknown kind, is told what is wrong", function()
+  it("without a vin, or of an unknown kind, is rejected with the reason", function()
     local sim = simulated.new()
     for _, path in ipairs { "/api/1/dx/warranty/details", "/api/1/dx/vehicles/subscriptions/eligibility",
       "/api/1/dx/vehicles/upgrades/eligibility" } do

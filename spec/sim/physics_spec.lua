@@ -13,7 +13,7 @@ local function plugged(fields)
 end
 
 describe("a simulated vehicle", function()
-  it("lives through every moment that somebody looks at, however short they are together", function()
+  it("advances at every read, however short the time in between", function()
     local sim = plugged()
     for _ = 1, 3600 * 20 do
       sim.service.clock:advance(0.05)
@@ -132,7 +132,7 @@ describe("a simulated vehicle", function()
       end)))
     end)
 
-    it("sleeps on when something else is set, when told to, and when it is out of reach", function()
+    it("stays asleep when something else is set, by order, and when it is out of reach", function()
       assert.equal("asleep", (state_after(function(sim)
         control.set(sim.service, simulated.OLD, { charge_state = { battery_level = 30 } })
       end)))

@@ -45,7 +45,7 @@ describe("the simulated service", function()
       end
     end)
 
-    it("tell two histories apart by their kind", function()
+    it("distinguish two histories by their kind", function()
       local site = "/api/1/energy_sites/2252147638651584/calendar_history"
       assert.is_table(sim:get(site .. "?kind=backup").response.events)
       assert.is_table(sim:get(site .. "?kind=energy").response.time_series)
@@ -131,7 +131,7 @@ describe("the simulated service", function()
       assert.equal(0, #many:get("/api/1/vehicles?page=3").response)
     end)
 
-    it("are found by VIN and by id, and not when they belong to somebody else", function()
+    it("are found by VIN and by id, and not when they belong to another account", function()
       local record = sim:get("/api/1/vehicles/" .. CAR).response
       assert.equal(CAR, sim:get("/api/1/vehicles/" .. record.id_s).response.vin)
       assert.equal(404, sim:get("/api/1/vehicles/5YJ3FLEE9RF999999").status)
@@ -141,7 +141,7 @@ describe("the simulated service", function()
       assert.equal(404, two:get("/api/1/vehicles/" .. CAR).status)
     end)
 
-    it("tell their status; the discount only of a single one", function()
+    it("return their status; the discount only of a single one", function()
       local one = sim:call("POST", "/api/1/vehicles/fleet_status", { vins = json.list({ CAR }) }).response
       assert.is_false(one.vehicle_info[CAR].discounted_device_data)
       assert.same({ CAR }, one.unpaired_vins)
@@ -229,7 +229,7 @@ describe("the simulated service", function()
       assert.matches("use base URL: https://eu.example", reply.json.error, 1, true)
     end)
 
-    it("of another region are told everywhere where they belong", function()
+    it("of another region get the address of their own region everywhere", function()
       local other = simulated.new({ accounts = { { email = "a@x", region = "na" }, { email = "b@x", region = "eu" } } },
         { vendor = { title = "V", regions = { eu = "https://eu.example" } } })
       local reply = other:get("/api/1/users/region", other:login({ login_hint = "b@x" }).access_token)

@@ -54,7 +54,7 @@ describe("sharing a simulated vehicle", function()
       assert.equal(0, #sim:get(PATH .. "/drivers").response)
     end)
 
-    it("may end the own access, nobody else's", function()
+    it("may end the own access only", function()
       assert.equal(403, sim:call("DELETE", PATH .. "/drivers?share_user_id=800001", nil, friend).status)
       assert.equal("ok", sim:call("DELETE", PATH .. "/drivers", nil, friend).response)
       assert.is_nil(sim:car(CAR).guest)

@@ -126,7 +126,7 @@ describe("a simulated vehicle", function()
     assert.is_false(v:section("vehicle_state").valet_mode)
   end)
 
-  it("forgets the PIN of parental controls for whoever knows it", function()
+  it("forgets the PIN of parental controls when the request has it", function()
     v:tell("infotainment", { ["parentalControlsAction.activate"] = true, ["parentalControlsAction.pin"] = "1234" })
     assert.equal("invalid_pin", refused("infotainment", { ["parentalControlsClearPinAction.pin"] = "4321" }))
     assert.is_true(v:section("vehicle_state").parental_controls.pin_code_set)
@@ -262,7 +262,7 @@ describe("a simulated vehicle", function()
     return v:ask("vehicle_security", next(paths) and paths or { InformationRequest = {} })
   end
 
-  it("tells its status to anybody", function()
+  it("returns its status without a signature", function()
     local status = ask({}).vehicleStatus
     assert.equal("VEHICLELOCKSTATE_LOCKED", status.vehicleLockState)
     assert.equal("VEHICLE_SLEEP_STATUS_AWAKE", status.vehicleSleepStatus)
@@ -274,7 +274,7 @@ describe("a simulated vehicle", function()
     assert.same({ rearTrunk = "CLOSURESTATE_OPEN" }, status.closureStatuses)
   end)
 
-  it("tells its list of keys, and each by slot, id or itself", function()
+  it("returns its list of keys, and each by slot, id or the key", function()
     local other = core.key.generate()
     fresh({ keys = { hex(core.key.generate()), { public_key = hex(other), role = "DRIVER" } } })
     local list = ask({ informationRequestType = 5 }).whitelistInfo

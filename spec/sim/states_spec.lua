@@ -634,6 +634,6 @@ for _, line in ipairs(LINES) do
 end
 
 -- Section 7 has 23 lines; the one on S and X and the one on firmware are proved once per case.
-it("every line of sections 3, 7 and 8 stands here", function()
+it("every line of sections 3, 7 and 8 is tested here", function()
   assert.same({ [3] = 18, [7] = 23 + 3, [8] = 12 }, counts)
 end)

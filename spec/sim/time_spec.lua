@@ -141,7 +141,7 @@ describe("virtual time of a process", function()
     client:close()
   end)
 
-  it("runs as fast as --speed says, and stands still at 0", function()
+  it("runs as fast as --speed says, and stops at 0", function()
     service = services.start({}, "--speed 1000000")
     local first = service:control().now
     local second = service:control().now

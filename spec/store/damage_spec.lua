@@ -56,7 +56,7 @@ describe("a damaged file store", function()
   for _, file in ipairs { "lock", "lease" } do
     local function place() return file == "lock" and path .. "/lock" or file_of("k") .. ".lease" end
 
-    it("goes on with any bit of the number in the " .. file .. " file flipped, and says so", function()
+    it("continues with any bit of the number in the " .. file .. " file flipped, and reports it", function()
       local last, fence = change(reopen(), "0")
       local good, seen = read(place()), 0
       for text in flips(good) do
@@ -130,7 +130,7 @@ describe("a damaged file store", function()
 
   -- ---- files of others ----
 
-  it("does not take over what another user left, says so, and goes on", function()
+  it("does not take over another user's files, reports it, and continues", function()
     if not is_root() then return pending("only root can give a file away") end
     local store = reopen()
     local generation = store:put("k", "mine", { durable = true })
@@ -207,7 +207,7 @@ describe("a damaged file store", function()
     again:release()
   end)
 
-  it("locks the file that the others lock, when somebody removes it", function()
+  it("locks the file that the others lock, when it is removed", function()
     local store, other = reopen(), reopen()
     local generation = assert(store:put("k", "1", { durable = true }))
     os.remove(path .. "/lock")

@@ -44,7 +44,7 @@ describe("fleet.store.file", function()
 
   -- ---- who may read ----
 
-  it("writes with a reservation what must last, said or not, and keeps no descriptor of it", function()
+  it("writes with a reservation what must last, with or without durable, and keeps no descriptor of it", function()
     assert(store:put("k", "0"))
     local before = support.descriptors()
     for i = 1, 20 do
@@ -250,7 +250,7 @@ describe("fleet.store.file", function()
     assert(reopen():lease("k", 60)):release()
   end)
 
-  it("writes what nobody awaits at most every second, and at close", function()
+  it("makes deferred writes at most every second, and at close", function()
     store:put("count/a", "1")
     assert.equal("1", (reopen():get("count/a")))
     store:put("count/a", "2")
@@ -275,7 +275,7 @@ describe("fleet.store.file", function()
     assert.equal("theirs, later", (store:get("k")))
   end)
 
-  it("gives one generation to one value: of two who held back the first writes", function()
+  it("gives one generation to one value: of two that deferred, the first writes", function()
     store:put("k", "0")
     local other = reopen()
     other:put("k", "0")

@@ -35,7 +35,7 @@ describe("a finaliser of the host's and a file store", function()
     end)
   end
 
-  it("that it reads gives nobody another's record", function()
+  it("that it reads gives no caller another's record", function()
     local store = open()
     local a, b = string.rep("a", 3000), string.rep("b", 3000)
     store:put("a", a, { durable = true })

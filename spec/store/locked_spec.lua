@@ -114,7 +114,7 @@ describe("the lock of a key", function()
     return generation
   end
 
-  it("stands as long as its record, and goes with it when it ends", function()
+  it("exists as long as its record", function()
     for i = 1, 40 do use("proxy/" .. i) end
     assert.is_true(exists("proxy/1", ".lease"))
     local before = files()

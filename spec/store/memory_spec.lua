@@ -17,7 +17,7 @@ describe("fleet.store.memory", function()
     assert.is_truthy(store:lease("k", 60))
   end)
 
-  it("holds nothing of keys whose time has passed, though nobody asks for them", function()
+  it("drops expired keys, even when they are never read", function()
     for i = 1, 3 do store:put("state/" .. i, "1", { ttl = 600 + i }) end
     clock.advance(602)
     store:put("state/new", "1", { ttl = 600 })
@@ -27,7 +27,7 @@ describe("fleet.store.memory", function()
     assert.same({ "state/3", "state/new" }, left)
   end)
 
-  it("lets a lease that ran out unnoticed go on until somebody else has one", function()
+  it("lets an expired lease continue until another is taken", function()
     local lease = assert(store:lease("k", 60))
     clock.advance(61)
     assert.is_truthy(store:put("k", "1", { lease = lease }))

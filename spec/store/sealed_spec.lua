@@ -24,7 +24,7 @@ describe("a sealed store", function()
     sealed = seal(inner, key)
   end)
 
-  it("hides tokens, sessions and the proxy's answers from whoever reads the store, and nothing else", function()
+  it("hides tokens, sessions and the proxy's answers from readers of the store, and nothing else", function()
     for _, name in ipairs { TOKEN, SESSION, "proxy/0a1b" } do
       assert(sealed:put(name, "the secret value", { durable = true }))
       local text = inner:get(name)
@@ -183,7 +183,7 @@ describe("the option store_key", function()
     end)
   end
 
-  it("wants a file that nobody else can read, and says what is wrong with it", function()
+  it("requires a file that only its owner can read, and says what is wrong with it", function()
     local path = os.tmpname()
     files.write(path, hex)
     os.execute("chmod 644 " .. path)

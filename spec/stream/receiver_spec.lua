@@ -150,7 +150,7 @@ describe("a vehicle", function()
     assert.equal(0, receiver:stats().connections)
   end)
 
-  it("that leaves is told", function()
+  it("that leaves is reported", function()
     start()
     local client = open()
     client:send(stream.frame(8, "\3\232", mask))
@@ -222,7 +222,7 @@ describe("a certificate", function()
     assert.is_truthy(ended)
   end)
 
-  it("of our own is renewed for connections to come; those that stand go on", function()
+  it("of our own is renewed for new connections; open ones continue", function()
     start()
     local first = open()
     local other = vehicle_pki.new()
@@ -275,7 +275,7 @@ describe("a connection", function()
     end
   end
 
-  it("whose message is too long is told, and goes on", function()
+  it("whose message is too long gets an error, and continues", function()
     start { message = 2000 }
     local client = open()
     client:send(frame(message { payload = string.rep("x", 3000) }) .. frame(message { payload = soc }))

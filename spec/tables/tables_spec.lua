@@ -552,7 +552,7 @@ describe("tokens and prices", function()
     end
   end)
 
-  it("price commands, wakes and specs apart, and energy, accounts and charging records not at all", function()
+  it("price commands, wakes and specs separately, and energy, accounts and charging records not at all", function()
     for _, row in ipairs(rows) do
       local free = words("site partner user charging")[row.handle]
       if row.flags.command then assert.are.equal("command", row.billing, row.name) end

@@ -62,7 +62,7 @@ describe("encode", function()
     end)
   end
 
-  it("tells an empty list from an empty object", function()
+  it("distinguishes an empty list from an empty object", function()
     local given = samples.read("01-flat-all.json")
     given.daily_charges = {}
     local text = assert(tariff.new(given)):encode()
@@ -259,7 +259,7 @@ describe("from_rows", function()
     assert.same({}, assert(two_seasons()):diff(samples.two_seasons()))
   end)
 
-  it("tells how prices became labels", function()
+  it("reports how prices became labels", function()
     local _, groups = two_seasons()
     assert.same({ side = "buy", season = "Summer", label = "OFF_PEAK", price = 0.268, low = 0.268, high = 0.268,
       minutes = 7 * 900 }, groups[1])

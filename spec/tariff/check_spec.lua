@@ -50,7 +50,7 @@ describe("the samples", function()
   end)
 end)
 
-describe("every problem is told", function()
+describe("every problem is reported", function()
   it("in one pass", function()
     local report = check(function(t)
       t.currency = "XAU"
@@ -207,13 +207,13 @@ describe("periods", function()
     it(name, function() assert.same({}, check(whole_winter(list)).problems) end)
   end
 
-  it("a gap of one minute is told to the minute", function()
+  it("a gap of one minute is reported to the minute", function()
     same_problem({ kind = "period_gap", side = "buy", season = "Winter", span = "Wed 23:59-24:00", minutes = 1 }, whole_winter {
       { toDayOfWeek = 1 }, { fromDayOfWeek = 2, toDayOfWeek = 2, toHour = 23, toMinute = 59 }, { fromDayOfWeek = 3, toDayOfWeek = 6 },
     })
   end)
 
-  it("a gap over midnight is told day by day", function()
+  it("a gap over midnight is reported day by day", function()
     local report = check(whole_winter {
       { toDayOfWeek = 0, toHour = 22 }, { fromDayOfWeek = 1, toDayOfWeek = 1, fromHour = 2 }, { fromDayOfWeek = 2, toDayOfWeek = 6 },
     })
@@ -239,7 +239,7 @@ describe("periods", function()
     end).problems)
   end)
 
-  it("thousands over each other are told without taking for ever, sixteen names at a time", function()
+  it("thousands over each other are reported quickly, sixteen names at a time", function()
     local report = check(function(t)
       for i = 1, 3000 do
         t.seasons.Winter.tou_periods["L" .. i] =
@@ -360,7 +360,7 @@ describe("the members", function()
     end
   end)
 
-  it("that no tariff has are told with the nearest that it has", function()
+  it("that no tariff has are reported with the nearest known one", function()
     same_problem({ kind = "unknown_key", side = "buy", path = "", key = "sell_tarif", nearest = "sell_tariff" },
       function(t) t.sell_tarif = {} end)
     same_problem({ kind = "unknown_key", side = "buy", season = "Summer", label = "ON_PEAK", key = "toHours", nearest = "toHour",
@@ -370,7 +370,7 @@ describe("the members", function()
     assert.equal("unknown_key", check(function(t) t.energy_charges["a\0b"] = { rates = {} } end).problems[1].kind)
   end)
 
-  it("of the older form are told as such", function()
+  it("of the older form are reported as such", function()
     local report = check(function(t)
       t.seasons.Summer.tou_periods.ON_PEAK = t.seasons.Summer.tou_periods.ON_PEAK.periods
     end)
@@ -447,12 +447,12 @@ describe("warnings", function()
     assert.same({}, tariff.check(samples.read("03-four-season-weekday-weekend.json")).warnings)
   end)
 
-  it("tell where toDayOfWeek is missing", function()
+  it("show where toDayOfWeek is missing", function()
     local report = check(function(t) periods(t, "Summer", "ON_PEAK")[1].toDayOfWeek = nil end)
     assert.same({ kind = "missing_to_day_of_week", side = "buy", season = "Summer", label = "ON_PEAK" }, only(report.warnings))
   end)
 
-  it("tell where the demand section is missing", function()
+  it("show where the demand section is missing", function()
     for _, missing in ipairs { {}, core.null } do
       local report = check(function(t) t.demand_charges = missing end)
       assert.is_true(report.valid)
@@ -476,7 +476,7 @@ describe("sentences", function()
     assert.equal("problem: season Summer, buying: no period covers Mon-Sun 14:00-15:00; lengthen a period or add one", text)
   end)
 
-  it("a day that two overlapping periods cover is said once", function()
+  it("a day that two overlapping periods cover is reported once", function()
     local t = samples.read("invalid/buy-below-sell.json")
     for _, side in ipairs { t, t.sell_tariff } do
       for _, one in pairs(side.seasons) do

@@ -165,7 +165,7 @@ local function check_raises(t)
 end
 
 describe("against a minute-by-minute oracle", function()
-  it("every gap and overlap is told, minute for minute and day for day, and nothing else is", function()
+  it("every gap and overlap is reported, minute for minute and day for day, and nothing else is", function()
     local faulty = 0
     for seed = 1, 12 do
       assert.is_false(compare(oracle.tariff(seed, true)))
@@ -181,7 +181,7 @@ describe("against a minute-by-minute oracle", function()
     assert.equal(366 * 1440, check_year(oracle.tariff(4, true), 2028, 5)) -- and on a Saturday
   end)
 
-  it("every minute at which buying is below selling is told with both prices", function()
+  it("every minute at which buying is below selling is reported with both prices", function()
     local raised = 0
     for seed = 1, 12 do
       if check_raises(oracle.tariff(seed, true)) then raised = raised + 1 end

@@ -106,7 +106,7 @@ describe("a week that is read back without its zeros", function()
   end)
 end)
 
-describe("what a site tells", function()
+describe("what a site returns", function()
   it("needs no known currency, whole or in part", function()
     for _, name in ipairs { "site-info-tariff-without-currency", "site-info-tariff-aud" } do
       local reply = read(name)
@@ -136,7 +136,7 @@ describe("what a site tells", function()
     assert.is_nil((tariff.new(content, { any_currency = true })))
   end)
 
-  it("raises nothing, whatever stands in it", function()
+  it("raises nothing, whatever it contains", function()
     for _, odd in ipairs { {}, { tariff_content_v2 = {} }, { response = {} }, { response = { tariff_content_v2 = { seasons = 5 } } },
       { tou_settings = "x" }, { response = "x" }, { tariff_content_v2 = { seasons = { A = { tou_periods = { B = { periods = "x" } } } } } },
       { tariff_content_v2 = { energy_charges = { A = 5 }, seasons = { A = 5 } } }, { components = {} },

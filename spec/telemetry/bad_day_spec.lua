@@ -52,7 +52,7 @@ describe("a vehicle that leaves before it is admitted", function()
 end)
 
 describe("on_notice", function()
-  it("that fails with what it was given ends, and nothing turns for ever", function()
+  it("that fails ends, and nothing loops for ever", function()
     local count = 0
     start { on_record = function() error "no" end, on_notice = function(text)
       count = count + 1
@@ -273,7 +273,7 @@ describe("tasks that share a reader of records", function()
     fleet.loop.step()
   end
 
-  it("get each record once, in turn, and all end with it", function()
+  it("get each record once, one after another, and all end with it", function()
     start()
     local car, reader = open(), here.receiver:records(VIN)
     read(reader, 2)

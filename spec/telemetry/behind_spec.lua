@@ -144,7 +144,7 @@ describe("a vehicle whose records wait", function()
     assert.is_true(noticed "connects again and again while its records wait")
   end)
 
-  it("adds no more of them while it is held back by its limit", function()
+  it("adds no more of them while its limit delays it", function()
     local receiver = start { limits = { per_minute = 1, unacknowledged = 4, vehicle_connections = 1 } }
     connect_again_and_again(receiver)
     local size = receiver.vehicles[VIN].delayed:size()

@@ -143,7 +143,7 @@ describe("an acknowledgement", function()
 end)
 
 describe("a vehicle", function()
-  it("has its newest values with their age, and what it cannot tell is unknown", function()
+  it("has its newest values with their age, and what it cannot report is unknown", function()
     start()
     local car = open { interface = "wifi", version = "1.3.0" }
     local _, wall = core.clock()

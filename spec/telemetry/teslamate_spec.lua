@@ -147,7 +147,7 @@ describe("the output teslamate", function()
     assert.is_nil(french.ended)
   end)
 
-  it("drops one that does not read, says so, and goes on for the others", function()
+  it("drops one that does not read, reports it, and continues for the others", function()
     local output, receiver = tls()
     local deaf, client = subscribed(output), subscribed(output)
     local car = drive(receiver)

@@ -162,7 +162,7 @@ describe("a day that was too short", function()
   end
   local function few(figures) return figures.commands <= 20 and "commands" end
 
-  it("is followed by longer ones, and told where none was long enough", function()
+  it("is followed by longer ones, and reported when none was long enough", function()
     local run, asked = run_of { 5, 30 }
     local figures, lacks = long_enough(run, { seconds = 8 }, few)
     assert.same({ 30, false, { 8, 24 } }, { figures.commands, lacks, asked })
