@@ -116,7 +116,7 @@ describe("the descriptor", function()
     assert.is_false(loop.dirty())
   end)
 
-  -- Seconds are a limit, but where they are what the loop itself has just told.
+  -- Seconds are a limit, except when they are what loop.timeout has just returned.
   it("is waited for no longer than asked, whatever timeout returned before an earlier step", function()
     local engine = core.loop()
     local promise = { token = false, transfer = false, done = false }
@@ -163,19 +163,19 @@ describe("the descriptor, once a host waits on it,", function()
   local host
   before_each(function() host = { pollfd = loop.fd(), events = "r" } end)
 
-  local function told(seconds)
+  local function is_readable(seconds)
     return poll(host, seconds)
   end
 
   -- Steps until nothing is left to do.
   local function settle()
-    while told(0) do loop.step() end
+    while is_readable(0) do loop.step() end
   end
 
   local function step_until(condition)
     local stop = core.clock() + 30
     while not condition() do
-      assert(core.clock() < stop and told(30), "nobody told the host")
+      assert(core.clock() < stop and is_readable(30), "the descriptor never became readable")
       loop.step()
     end
   end
@@ -184,7 +184,7 @@ describe("the descriptor, once a host waits on it,", function()
     settle()
     local ran = false
     fleet.spawn(function() ran = true end)
-    assert.is_true(told(1))
+    assert.is_true(is_readable(1))
     loop.step()
     assert.is_true(ran)
   end)
@@ -194,7 +194,7 @@ describe("the descriptor, once a host waits on it,", function()
     loop.step()
     settle()
     task:cancel()
-    assert.is_true(told(1))
+    assert.is_true(is_readable(1))
     loop.step()
     assert.equal("fleet.task (failed)", tostring(task))
   end)
@@ -205,11 +205,11 @@ describe("the descriptor, once a host waits on it,", function()
     local task = fleet.spawn(function() kind = select(3, client:vehicle(seam.vin):info()) end)
     for _ = 1, 5 do
       loop.step()
-      told(0.02)
+      is_readable(0.02)
     end
     settle()
     task:cancel()
-    assert.is_true(told(1))
+    assert.is_true(is_readable(1))
     step_until(function() return kind end)
     assert.equal("cancelled", kind)
     client:close()
@@ -243,7 +243,7 @@ describe("the descriptor, once a host waits on it,", function()
 
   it("is not ready when nothing was started", function()
     settle()
-    assert.is_false(told(0.05))
+    assert.is_false(is_readable(0.05))
   end)
 
   it("wakes the owner of a result that another coroutine's step has read", function()
@@ -260,8 +260,8 @@ describe("the descriptor, once a host waits on it,", function()
     -- The host resumes one of those that wait for the descriptor, the last first.
     local stop = core.clock() + 30
     while waiting[1] or waiting[2] do
-      assert(core.clock() < stop, "a finished call was not told")
-      if told(5) then
+      assert(core.clock() < stop, "the descriptor was not readable after a finished call")
+      if is_readable(5) then
         local i = waiting[2] and not results[2] and 2 or 1
         if waiting[i]() ~= "waits" then waiting[i] = nil end
       end
@@ -281,7 +281,7 @@ describe("the descriptor, once a host waits on it,", function()
     local turns, stop = 0, core.clock() + 20
     repeat
       assert(core.clock() < stop, "it never calmed down")
-      local again = told(2)
+      local again = is_readable(2)
       turns = turns + 1
       loop.step()
     until not again
@@ -340,8 +340,8 @@ describe("watch", function()
 
   it("of another function fails alone: calls and tasks go on", function()
     local a, b = pair()
-    local stderr, told = io.stderr, {}
-    io.stderr = { write = function(_, ...) told[#told + 1] = table.concat { ... } end } -- luacheck: ignore
+    local stderr, printed = io.stderr, {}
+    io.stderr = { write = function(_, ...) printed[#printed + 1] = table.concat { ... } end } -- luacheck: ignore
     local watch = loop.watch(b:pollfd(), "r", function() error("broken watch", 0) end)
     a:write("x")
     a:flush()
@@ -351,7 +351,7 @@ describe("watch", function()
     a:close()
     b:close()
     assert.is_true(ok, failure)
-    assert.matches("broken watch", told[1])
+    assert.matches("broken watch", printed[1])
   end)
 
   it("that is closed by another in the same step is not called", function()

@@ -442,11 +442,11 @@ describe("map", function()
   end
 
   it("reports its progress, once for each", function()
-    local told = {}
+    local reported = {}
     fleet.map({ "a", "b", "c" }, function(item) return item:upper() end, {
-      concurrency = 1, progress = function(done, total, result) told[#told + 1] = done .. "/" .. total .. result.value end,
+      concurrency = 1, progress = function(done, total, result) reported[#reported + 1] = done .. "/" .. total .. result.value end,
     })
-    assert.same({ "1/3A", "2/3B", "3/3C" }, told)
+    assert.same({ "1/3A", "2/3B", "3/3C" }, reported)
   end)
 
   it("skips what the caller says", function()

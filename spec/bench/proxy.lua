@@ -78,7 +78,7 @@ local function compare(latency)
   return list[(rounds + 1) // 2], late
 end
 
-local function tell(name, latency, found)
+local function print_figures(name, latency, found)
   print(string.format("proxy: %s, vehicles at %g ms: %.0f us CPU per command, %.0f commands/s, p50 %.1f ms, p99 %.1f ms, "
     .. "%.1f MB of its own, %.1f MB with the code; the host took %.0f %% of the cores",
     name, latency * 1e3, found.cpu, found.rate, found.p50, found.p99, found.peak, found.peak_of_all, found.stolen * 100))
@@ -91,7 +91,7 @@ end
 local cpu, late, memory = 0, 0, 0
 for _, latency in ipairs { 0, 0.05 } do
   local one, least_late = compare(latency)
-  for _, name in ipairs { "yardstick", "proxy" } do tell(name, latency, one[name]) end
+  for _, name in ipairs { "yardstick", "proxy" } do print_figures(name, latency, one[name]) end
   cpu = math.max(cpu, one.ratio)
   late, memory = math.max(late, least_late), math.max(memory, one.proxy.peak_of_all)
 end

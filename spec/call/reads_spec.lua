@@ -66,13 +66,13 @@ describe_with_nginx("a read", function()
   it("is counted as every billed call", function()
     local of_vehicle = assert(nginx.start { body = '{"response":{"id":1,"state":"online"}}' })
     local one = client { base_url = of_vehicle.url }
-    local billed, told = count.billed, {}
-    count.billed = function(meter, class, vin) told[#told + 1] = { meter, class, vin } end
+    local billed, counted = count.billed, {}
+    count.billed = function(meter, class, vin) counted[#counted + 1] = { meter, class, vin } end
     local ran, failure = pcall(function() assert(one:vehicle("5YJ30123456789ABC"):nearby_charging_sites()) end)
     count.billed = billed
     of_vehicle.stop()
     assert(ran, failure)
-    assert.same({ { core.context(one).meter, "data", "5YJ30123456789ABC" } }, told)
+    assert.same({ { core.context(one).meter, "data", "5YJ30123456789ABC" } }, counted)
   end)
 
   it("is refused where the reply names another vehicle, and keeps what came", function()

@@ -512,51 +512,51 @@ describe("a host's own HTTP", function()
 
   -- ---- in pieces ----
 
-  local function pieces(list, told)
+  local function pieces(list, observed)
     local i = 0
     return {
       status = 200,
       body = function()
         i = i + 1
-        if told then told.read = i end
+        if observed then observed.read = i end
         if type(list[i]) == "table" then return nil, list[i].err end
         return list[i]
       end,
-      close = function() told.closed = (told.closed or 0) + 1 end,
+      close = function() observed.closed = (observed.closed or 0) + 1 end,
     }
   end
 
   it("may give the body in pieces, and learns when no more is read", function()
-    local told = {}
-    local got = call(function() return pieces({ seam.done:sub(1, 5), "", seam.done:sub(6) }, told) end)
+    local observed = {}
+    local got = call(function() return pieces({ seam.done:sub(1, 5), "", seam.done:sub(6) }, observed) end)
     assert.is_true(got.value.changed)
-    assert.same({ read = 4, closed = 1 }, told)
+    assert.same({ read = 4, closed = 1 }, observed)
   end)
 
   it("whose pieces end in the middle leaves a write in doubt, as a reply that is cut", function()
-    local told = {}
-    local got = call(function() return pieces({ '{"resp', { err = "reset by peer" } }, told) end)
-    assert.equal("protocol unknown 1 1", table.concat({ got.kind, got.err.outcome, got.count, told.closed }, " "))
+    local observed = {}
+    local got = call(function() return pieces({ '{"resp', { err = "reset by peer" } }, observed) end)
+    assert.equal("protocol unknown 1 1", table.concat({ got.kind, got.err.outcome, got.count, observed.closed }, " "))
     assert.matches("reset by peer", got.err.message, 1, true)
   end)
 
   it("whose pieces are no text, or raise, fails with that reason and is closed", function()
     for _, bad in ipairs { function() return {} end, function() error("oops") end, function() return 5 .. "", 5 end } do
-      local told = {}
+      local observed = {}
       local got = call(function()
-        return { status = 200, body = bad, close = function() told.closed = true end }
+        return { status = 200, body = bad, close = function() observed.closed = true end }
       end)
       assert.equal("unknown", got.err.outcome)
-      assert.is_true(told.closed)
+      assert.is_true(observed.closed)
     end
   end)
 
   it("whose pieces do not end is read to max_response, and no further", function()
-    local told, text = {}, ("x"):rep(300)
-    local got = call(function() return pieces({ text, text, text, text, text, text }, told) end)
+    local observed, text = {}, ("x"):rep(300)
+    local got = call(function() return pieces({ text, text, text, text, text, text }, observed) end)
     assert.equal("protocol", got.kind)
     assert.matches("max_response", got.err.message, 1, true)
-    assert.same({ read = 4, closed = 1 }, told)
+    assert.same({ read = 4, closed = 1 }, observed)
   end)
 
   -- ---- later ----
@@ -610,10 +610,10 @@ describe("a host's own HTTP", function()
   end)
 
   it("that waits too long in a task ends there with timeout, while its pieces come, too", function()
-    local told, got = {}, nil
+    local observed, got = {}, nil
     fleet.run(function()
       got = call(function()
-        local answer = pieces({}, told)
+        local answer = pieces({}, observed)
         answer.body = function()
           fleet.sleep(12)
           return "x"
@@ -621,7 +621,7 @@ describe("a host's own HTTP", function()
         return answer
       end)
     end)
-    assert.equal("timeout unknown 1 1", table.concat({ got.kind, got.err.outcome, got.count, told.closed }, " "))
+    assert.equal("timeout unknown 1 1", table.concat({ got.kind, got.err.outcome, got.count, observed.closed }, " "))
     fleet.run(function()
       fleet.sleep(40) -- the task's own waits have no end
     end)
@@ -640,13 +640,13 @@ describe("a host's own HTTP", function()
   end)
 
   it("is abandoned when the task is cancelled, and closed", function()
-    local abandoned, told = false, {}
+    local abandoned, observed = false, {}
     local client = fleet.new { token = "a-token", base_url = seam.host, http = function(request, later)
       if request.method == "POST" then
         later.abandon = function() abandoned = true end
         return later
       end
-      local answer = pieces({}, told)
+      local answer = pieces({}, observed)
       answer.body = function() fleet.sleep(1000) end
       return answer
     end }
@@ -659,7 +659,7 @@ describe("a host's own HTTP", function()
       assert.is_true(not ran and err.kind == "cancelled", tostring(err))
     end
     assert.is_true(abandoned)
-    assert.equal(1, told.closed)
+    assert.equal(1, observed.closed)
     assert.same({ "unknown" }, (function()
       local outcomes = {}
       for _, err in ipairs(fleet.drain()) do outcomes[#outcomes + 1] = err.outcome end

@@ -70,8 +70,8 @@ describe("a run over many vehicles", function()
     stopped_by "INT"
     server:close()
     local out = files.read(directory .. "/out")
-    local _, told = out:gsub("\n5YJ3E1EA7KF%d+  done", "")
-    assert.equal(answered, told, out)
+    local _, printed = out:gsub("\n5YJ3E1EA7KF%d+  done", "")
+    assert.equal(answered, printed, out)
     assert.equal("130\n", files.read(directory .. "/status"))
   end)
 

@@ -67,7 +67,7 @@ local function service(changes)
         return { status = reply.status or 200, headers = reply.headers or {}, body = reply.body or "" }
       end
     end
-    error("nobody expected " .. request.url)
+    error("no request was expected: " .. request.url)
   end
 end
 

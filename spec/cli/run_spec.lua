@@ -104,7 +104,7 @@ describe("a mistake in the file of fleet run", function()
     { "in an option", "return function(client)\n  local a = require('fleet').automation.ensure { cra = 1 }\n  return a\nend",
       ":2: fleet.automation.ensure: unknown option 'cra'" },
   } do
-    it(case[1] .. " is the caller's, told with its line and without a trace", function()
+    it(case[1] .. " is a usage error, reported with its line and without a trace", function()
       local result, path = run(case[2])
       assert.equal(2, result.status, result.err)
       assert.matches("'run': " .. (case[1] == "of syntax" and "" or path), result.err, 1, true)

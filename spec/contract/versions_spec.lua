@@ -64,11 +64,11 @@ end)
 
 describe("functions of the host that observe a call", function()
   it("may wait, in a task and outside", function()
-    local told = {}
+    local calls_of = {}
     local function slow(name)
       return function()
         fleet.sleep(0)
-        told[name] = (told[name] or 0) + 1
+        calls_of[name] = (calls_of[name] or 0) + 1
       end
     end
     local car = fleet.new({
@@ -76,9 +76,9 @@ describe("functions of the host that observe a call", function()
       http = function() return { status = 200, headers = {}, body = '{"response":{"result":true,"reason":""}}' } end,
     }):vehicle "5YJ30123456789ABC"
     fleet.run(function() assert(car:honk_horn()) end)
-    assert.is_true(told.log > 0 and told.metrics > 0 and told.audit == 1)
+    assert.is_true(calls_of.log > 0 and calls_of.metrics > 0 and calls_of.audit == 1)
     assert(car:honk_horn())
-    assert.equal(2, told.audit)
+    assert.equal(2, calls_of.audit)
   end)
 end)
 

@@ -164,23 +164,24 @@ UNEXPLORED static int seasons_on(const struct mirror *m, enum tariff_side side, 
 UNEXPLORED static void check_days(const struct tariff_report *r, const struct mirror *m,
                                   enum tariff_side side) {
   if (m->seasons && m->side[0] == side && !is_dated(&m->dates[0])) return; /* ALL may be the whole year */
-  int gap = 0, overlap = 0, told_gap = 0, told_overlap = 0;
+  int gap = 0, overlap = 0, reported_gap = 0, reported_overlap = 0;
   for (int month = 1; month <= 12; month++)
     for (int day = 1; tariff_real_date(month, day); day++) {
       int count = seasons_on(m, side, month, day);
       gap += count == 0 && !(month == 2 && day == 29 && seasons_on(m, side, 2, 28));
       overlap += count > 1;
     }
-  bool told = false;
+  bool reported = false;
   for (size_t i = 0; i < r->fault_count; i++) {
     const struct tariff_fault *f = &r->faults[i];
     if (f->side != side || (f->kind != TARIFF_SEASON_GAP && f->kind != TARIFF_SEASON_OVERLAP)) continue;
     int days = (int)f->to - (int)f->from + 1;
-    *(f->kind == TARIFF_SEASON_GAP ? &told_gap : &told_overlap) += days > 0 ? days : days + TARIFF_YEAR;
-    told = true;
+    *(f->kind == TARIFF_SEASON_GAP ? &reported_gap : &reported_overlap) +=
+        days > 0 ? days : days + TARIFF_YEAR;
+    reported = true;
   }
-  if (side == TARIFF_SELL && !told) return; /* the side may not be in use */
-  if (gap != told_gap || overlap != told_overlap) abort();
+  if (side == TARIFF_SELL && !reported) return; /* the side may not be in use */
+  if (gap != reported_gap || overlap != reported_overlap) abort();
 }
 
 static void ask(const struct tariff *t) {

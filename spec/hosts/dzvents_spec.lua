@@ -6,36 +6,36 @@ local process = require "spec.support.harness.process"
 local sim_process = require "spec.support.servers.sim_process"
 
 describe("a host like dzVents", function()
-  local told
+  local logged
 
   setup(function()
     local directory = process.temporary "dzvents"
     local line = string.format("cd %s; FLEET=%s timeout 90 bash spec/hosts/dzvents.sh %s 2>&1", process.quote(process.root),
       sim_process.fleet, process.quote(directory))
     local out = sim_process.shell(line)
-    told = { text = out }
-    for name, text in string.gmatch(out, "([%l ]+): ([^\n]*)\n") do told[name] = text end
+    logged = { text = out }
+    for name, text in string.gmatch(out, "([%l ]+): ([^\n]*)\n") do logged[name] = text end
     process.execute("rm -rf " .. process.quote(directory))
   end)
 
   it("commands a car through the host's HTTP; the reply is an event of its own", function()
-    assert.equal("log charging: done", told.on, told.text)
-    assert.equal("log charging: done", told.off, told.text)
+    assert.equal("log charging: done", logged.on, logged.text)
+    assert.equal("log charging: done", logged.off, logged.text)
   end)
 
   it("logs what the car refuses, and what the proxy refuses", function()
-    assert.equal("log charging: refused, not_charging", told["off again"], told.text)
-    assert.equal("log charging: failed, status 401", told["wrong secret"], told.text)
+    assert.equal("log charging: refused, not_charging", logged["off again"], logged.text)
+    assert.equal("log charging: failed, status 401", logged["wrong secret"], logged.text)
   end)
 
   it("reaches the Unix socket by a program in the background", function()
-    assert.equal("log asked", told.socket, told.text)
-    assert.equal('{"response":{"result":true,"reason":""}}', told.horn, told.text)
+    assert.equal("log asked", logged.socket, logged.text)
+    assert.equal('{"response":{"result":true,"reason":""}}', logged.horn, logged.text)
   end)
 
   it("loads no module, and has 100 ms: as the host of this spec does", function()
-    assert.matches("module 'fleet' is none of this host's", told.module, 1, true)
-    assert.matches("more than 100 ms", told.slow, 1, true)
+    assert.matches("module 'fleet' is none of this host's", logged.module, 1, true)
+    assert.matches("more than 100 ms", logged.slow, 1, true)
   end)
 
   it("needs few lines", function()

@@ -46,7 +46,7 @@ describe("a process that starts with an expired access token", function()
 
   local cases = {
     { "no name server knows", "network", url = "https://" .. ("a"):rep(64) .. ".invalid" }, -- no label is that long
-    { "nobody listens at", "network", url = "http://127.0.0.1:9" },
+    { "no server listens at", "network", url = "http://127.0.0.1:9" },
     { "answers 500", "service", rule = { status = 500, body = "{}" } },
     { "answers 503 with a page", "service", rule = { status = 503, body = "<html>busy</html>" } },
     { "answers 504 twice", "service", rule = { status = 504, body = "" } },

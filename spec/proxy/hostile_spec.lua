@@ -46,7 +46,7 @@ describe("the proxy, before clients that are none,", function()
       .. "Content-Type: application/json\r\nContent-Length: 900000\r\n\r\n" .. (" "):rep(900000),
     ["a path with a line break"] = honk:gsub("honk_horn", "honk_horn%%0d%%0aX:%%20y") .. "\r\n",
   } do
-    it(name .. " honk no horn and harm nobody", function()
+    it(name .. " honk no horn and do no harm", function()
       local reply = signed_sim.say(proxy, bytes, false, 2) -- what may yet become a request has no answer
       assert.is_true(reply == nil or reply.status >= 400, reply and tostring(reply.status))
       assert.same({}, sim.ran)

@@ -555,16 +555,16 @@ describe("the proxy's service", function()
 
     it("that took all the time is a timeout, and nothing is sent", function()
       service = serving { timeout = 2 }
-      local told
+      local received
       fleet.run(function()
         assert(service.queue:enter(signed_world.VIN, "another", 10))
         local status, headers = service:handle(caller, {
           method = "POST", path = "/api/1/vehicles/" .. signed_world.VIN .. "/command/honk_horn", query = "", headers = {}, body = "",
         })
-        told = { status, headers["x-fleet-outcome"] }
+        received = { status, headers["x-fleet-outcome"] }
         service.queue:leave(signed_world.VIN)
       end)
-      assert.same({ 429, "not_sent" }, told)
+      assert.same({ 429, "not_sent" }, received)
       assert.same({}, world.ran)
       assert.is_nil(next(service.queue.places))
     end)

@@ -250,8 +250,8 @@ describe("the pairing of a vehicle", function()
 
   it("is not what is missing where the key here is another than the paired one", function()
     local wrong = { { ok = true }, { ok = false, cause = "wrong_key", fix = "give it" } }
-    local told = line({ key_paired_vins = { vin } }, wrong)
-    assert.same({ false, "wrong_key", "give it" }, { told.ok, told.cause, told.fix })
+    local found_line = line({ key_paired_vins = { vin } }, wrong)
+    assert.same({ false, "wrong_key", "give it" }, { found_line.ok, found_line.cause, found_line.fix })
     assert.is_true(line({ key_paired_vins = { vin } }, { { ok = false, cause = "not_hosted" } }).ok)
   end)
 

@@ -300,7 +300,7 @@ describe("a store that", function()
     ["cannot write"] = { "put", "delete" }, ["gives no lease"] = { "lease" }, ["cannot read"] = { "get" },
     ["can do nothing"] = { "get", "put", "delete", "lease" },
   } do
-    it(name .. " is told about, and commands go on from memory", function()
+    it(name .. " is logged, and commands continue from memory", function()
       local car = world:car { store = failing(functions) }
       for _ = 1, 3 do
         assert(car:honk_horn())
@@ -308,9 +308,9 @@ describe("a store that", function()
       end
       assert.equal(2, world:sent "handshake")
       assert.equal(6, #world.ran)
-      local told = 0
-      for _, entry in ipairs(world.logs) do if entry.kind == "store" then told = told + 1 end end
-      if name ~= "cannot read" then assert.is_true(told >= 1) end
+      local logged = 0
+      for _, entry in ipairs(world.logs) do if entry.kind == "store" then logged = logged + 1 end end
+      if name ~= "cannot read" then assert.is_true(logged >= 1) end
     end)
   end
 
@@ -323,7 +323,7 @@ describe("a store that", function()
     function object.put(_, key, value, options)
       if options and options.lease and stolen < 1 then
         stolen = stolen + 1
-        return nil, core.err { kind = "conflict", message = "the lease was lost to somebody else" }, "conflict"
+        return nil, core.err { kind = "conflict", message = "the lease was lost to another process" }, "conflict"
       end
       return store:put(key, value, options)
     end

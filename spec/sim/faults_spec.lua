@@ -90,7 +90,7 @@ describe("a named fault", function()
 
   it("of a command meets its signed form, and no other message", function()
     local v = signed_vehicle.new()
-    v:tell("infotainment", { ["vehicleControlFlashLightsAction"] = {} })
+    v:request("infotainment", { ["vehicleControlFlashLightsAction"] = {} })
     local function status(domain, members)
       local paths = {}
       for path, value in pairs(members) do paths[(domain == "infotainment" and "vehicleAction." or "") .. path] = value end

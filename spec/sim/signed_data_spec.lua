@@ -127,7 +127,7 @@ local SECTION = {
 local function read(vehicle, ...)
   local wanted = {}
   for _, name in ipairs({ ... }) do wanted["getVehicleData." .. name] = {} end
-  return vehicle:tell("infotainment", wanted).vehicleData
+  return vehicle:request("infotainment", wanted).vehicleData
 end
 
 describe("signed vehicle data", function()
@@ -177,13 +177,13 @@ describe("signed vehicle data", function()
   it("gives every schedule", function()
     local v = signed_vehicle.new()
     for id = 1, 3 do
-      v:tell("infotainment", {
+      v:request("infotainment", {
         ["addChargeScheduleAction.id"] = id, ["addChargeScheduleAction.days_of_week"] = 127, ["addChargeScheduleAction.enabled"] = true,
         ["addChargeScheduleAction.start_enabled"] = true, ["addChargeScheduleAction.start_time"] = id * 60,
         ["addChargeScheduleAction.latitude"] = 1.5, ["addChargeScheduleAction.longitude"] = 2.5,
       })
     end
-    v:tell("infotainment", {
+    v:request("infotainment", {
       ["addPreconditionScheduleAction.id"] = 9, ["addPreconditionScheduleAction.days_of_week"] = 62,
       ["addPreconditionScheduleAction.precondition_time"] = 420, ["addPreconditionScheduleAction.enabled"] = true,
       ["addPreconditionScheduleAction.latitude"] = 1.5, ["addPreconditionScheduleAction.longitude"] = 2.5,

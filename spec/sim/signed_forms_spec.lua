@@ -15,7 +15,7 @@ describe("a simulated vehicle", function()
   before_each(function() fresh() end)
 
   local function refused(domain, members)
-    local answer = v:tell(domain, members)
+    local answer = v:request(domain, members)
     if domain == "infotainment" then return answer.actionStatus.result_reason.plain_text end
     return answer ~= "" and answer.nominalError.genericError or nil
   end
@@ -71,7 +71,7 @@ describe("a simulated vehicle", function()
   -- ---- infotainment ----
 
   it("answers a ping with its number", function()
-    local answer = v:tell("infotainment", { ["ping.ping_id"] = 42, ["ping.local_timestamp.seconds"] = 1700000000 })
+    local answer = v:request("infotainment", { ["ping.ping_id"] = 42, ["ping.local_timestamp.seconds"] = 1700000000 })
     assert.equal(42, answer.ping.ping_id)
     assert.equal("1700000000", answer.ping.last_remote_timestamp.seconds)
     assert.equal(tostring(math.floor(v.sim.service:now())), answer.ping.local_timestamp.seconds)
@@ -84,16 +84,16 @@ describe("a simulated vehicle", function()
       [list .. "[2].SEAT_HEATER_LOW"] = {}, [list .. "[2].CAR_SEAT_REAR_CENTER"] = {},
     }
     assert.matches("not enabled", refused("infotainment", both))
-    v:tell("infotainment", { ["hvacAutoAction.power_on"] = true })
-    v:tell("infotainment", both)
+    v:request("infotainment", { ["hvacAutoAction.power_on"] = true })
+    v:request("infotainment", both)
     local climate = v:section("climate_state")
     assert.same({ 3, 1, 0 }, { climate.seat_heater_left, climate.seat_heater_rear_center, climate.seat_heater_right })
   end)
 
   it("cools two seats in one message", function()
     local list = "hvacSeatCoolerActions.hvacSeatCoolerAction"
-    v:tell("infotainment", { ["hvacAutoAction.power_on"] = true })
-    v:tell("infotainment", {
+    v:request("infotainment", { ["hvacAutoAction.power_on"] = true })
+    v:request("infotainment", {
       [list .. "[1].seat_cooler_level"] = 4, [list .. "[1].seat_position"] = 1,
       [list .. "[2].seat_cooler_level"] = 2, [list .. "[2].seat_position"] = 2,
     })
@@ -101,11 +101,11 @@ describe("a simulated vehicle", function()
   end)
 
   it("takes temperatures without a level, and one alone", function()
-    v:tell("infotainment", {
+    v:request("infotainment", {
       ["hvacTemperatureAdjustmentAction.driver_temp_celsius"] = 23, ["hvacTemperatureAdjustmentAction.passenger_temp_celsius"] = 19,
     })
     assert.same({ 23, 19 }, { v:section("climate_state").driver_temp_setting, v:section("climate_state").passenger_temp_setting })
-    v:tell("infotainment", { ["hvacTemperatureAdjustmentAction.driver_temp_celsius"] = 20.5 })
+    v:request("infotainment", { ["hvacTemperatureAdjustmentAction.driver_temp_celsius"] = 20.5 })
     assert.same({ 20.5, 19 }, { v:section("climate_state").driver_temp_setting, v:section("climate_state").passenger_temp_setting })
   end)
 
@@ -113,7 +113,7 @@ describe("a simulated vehicle", function()
     local function valet(members)
       local paths = { vehicleControlSetValetModeAction = {} }
       for name, value in pairs(members) do paths["vehicleControlSetValetModeAction." .. name] = value end
-      return v:tell("infotainment", paths).actionStatus.result_reason
+      return v:request("infotainment", paths).actionStatus.result_reason
     end
     valet({ on = true, password = "1234" })
     assert.is_true(v:section("vehicle_state").valet_mode)
@@ -127,15 +127,15 @@ describe("a simulated vehicle", function()
   end)
 
   it("forgets the PIN of parental controls when the request has it", function()
-    v:tell("infotainment", { ["parentalControlsAction.activate"] = true, ["parentalControlsAction.pin"] = "1234" })
+    v:request("infotainment", { ["parentalControlsAction.activate"] = true, ["parentalControlsAction.pin"] = "1234" })
     assert.equal("invalid_pin", refused("infotainment", { ["parentalControlsClearPinAction.pin"] = "4321" }))
     assert.is_true(v:section("vehicle_state").parental_controls.pin_code_set)
-    v:tell("infotainment", { ["parentalControlsClearPinAction.pin"] = "1234" })
+    v:request("infotainment", { ["parentalControlsClearPinAction.pin"] = "1234" })
     assert.is_false(v:section("vehicle_state").parental_controls.pin_code_set)
   end)
 
   it("does not know an action that says nothing", function()
-    local answer, err = v:tell("infotainment", { chargingStartStopAction = {} })
+    local answer, err = v:request("infotainment", { chargingStartStopAction = {} })
     assert.same({ nil, 9 }, { answer, err.fault })
   end)
 
@@ -170,7 +170,7 @@ describe("a simulated vehicle", function()
     local name, params, members, look, wanted = case[1], case[2], case[3], case[4], case[5]
     it(("obeys %s plain and signed (case %d)"):format(name, _), function()
       fresh(WARM)
-      local answer = v:tell("infotainment", members)
+      local answer = v:request("infotainment", members)
       assert.same({}, answer.actionStatus)
       assert.equal(wanted, look())
       fresh({ climate_state = WARM.climate_state, vehicle_config = WARM.vehicle_config, vehicle_command_protocol_required = false })
@@ -190,9 +190,9 @@ describe("a simulated vehicle", function()
 
   it("opens the sun roof by percent, as far as there is one", function()
     fresh(WARM)
-    v:tell("infotainment", { ["vehicleControlSunroofOpenCloseAction.absolute_level"] = 60 })
+    v:request("infotainment", { ["vehicleControlSunroofOpenCloseAction.absolute_level"] = 60 })
     assert.same({ "open", 60 }, { roof(), v:section("vehicle_state").sun_roof_percent_open })
-    v:tell("infotainment", { ["vehicleControlSunroofOpenCloseAction.delta_level"] = -60 })
+    v:request("infotainment", { ["vehicleControlSunroofOpenCloseAction.delta_level"] = -60 })
     assert.same({ "closed", 0 }, { roof(), v:section("vehicle_state").sun_roof_percent_open })
     assert.equal("invalid_value", refused("infotainment", { ["vehicleControlSunroofOpenCloseAction.absolute_level"] = 101 }))
     fresh()
@@ -204,33 +204,33 @@ describe("a simulated vehicle", function()
   local OPEN, CLOSE, STOP, MOVE = 3, 4, 2, 1
 
   it("opens and closes the trunk where it has a drive", function()
-    v:tell("vehicle_security", { ["closureMoveRequest.rearTrunk"] = OPEN })
+    v:request("vehicle_security", { ["closureMoveRequest.rearTrunk"] = OPEN })
     assert.equal(1, v:section("vehicle_state").rt)
-    v:tell("vehicle_security", { ["closureMoveRequest.rearTrunk"] = STOP })
+    v:request("vehicle_security", { ["closureMoveRequest.rearTrunk"] = STOP })
     assert.equal(1, v:section("vehicle_state").rt)
     assert.is_nil(refused("vehicle_security", { ["closureMoveRequest.rearTrunk"] = CLOSE }))
     assert.equal(0, v:section("vehicle_state").rt)
-    v:tell("vehicle_security", { ["closureMoveRequest.rearTrunk"] = CLOSE })
+    v:request("vehicle_security", { ["closureMoveRequest.rearTrunk"] = CLOSE })
     assert.equal(0, v:section("vehicle_state").rt)
     fresh({ vehicle_config = { plg = false } })
-    v:tell("vehicle_security", { ["closureMoveRequest.rearTrunk"] = OPEN })
+    v:request("vehicle_security", { ["closureMoveRequest.rearTrunk"] = OPEN })
     assert.equal("GENERICERROR_UNKNOWN", refused("vehicle_security", { ["closureMoveRequest.rearTrunk"] = CLOSE }))
     assert.equal(1, v:section("vehicle_state").rt)
   end)
 
   it("moves both lids in one message, and opens the front one only", function()
-    v:tell("vehicle_security", { ["closureMoveRequest.rearTrunk"] = MOVE, ["closureMoveRequest.frontTrunk"] = MOVE })
+    v:request("vehicle_security", { ["closureMoveRequest.rearTrunk"] = MOVE, ["closureMoveRequest.frontTrunk"] = MOVE })
     assert.same({ 1, 1 }, { v:section("vehicle_state").rt, v:section("vehicle_state").ft })
     assert.equal("GENERICERROR_UNKNOWN", refused("vehicle_security", { ["closureMoveRequest.frontTrunk"] = CLOSE }))
     assert.equal(1, v:section("vehicle_state").ft)
   end)
 
   it("moves the charge port as a closure, by the rules of the command", function()
-    v:tell("vehicle_security", { ["closureMoveRequest.chargePort"] = OPEN })
+    v:request("vehicle_security", { ["closureMoveRequest.chargePort"] = OPEN })
     assert.is_true(v:section("charge_state").charge_port_door_open)
-    v:tell("vehicle_security", { ["closureMoveRequest.chargePort"] = CLOSE })
+    v:request("vehicle_security", { ["closureMoveRequest.chargePort"] = CLOSE })
     assert.is_false(v:section("charge_state").charge_port_door_open)
-    v:tell("vehicle_security", { ["closureMoveRequest.chargePort"] = MOVE })
+    v:request("vehicle_security", { ["closureMoveRequest.chargePort"] = MOVE })
     assert.is_true(v:section("charge_state").charge_port_door_open)
     v.car.car_wash = true
     v:section("charge_state").charge_port_door_open = false
@@ -240,17 +240,17 @@ describe("a simulated vehicle", function()
   it("opens no door, and takes a kind of move that it knows", function()
     assert.equal("GENERICERROR_UNKNOWN", refused("vehicle_security", { ["closureMoveRequest.frontDriverDoor"] = OPEN }))
     assert.equal("GENERICERROR_UNKNOWN", refused("vehicle_security", { ["closureMoveRequest.rearTrunk"] = 9 }))
-    assert.equal("", v:tell("vehicle_security", { closureMoveRequest = {} }))
+    assert.equal("", v:request("vehicle_security", { closureMoveRequest = {} }))
   end)
 
   it("secures itself in park, and is woken by its own protocol", function()
     v:section("vehicle_state").locked = false
-    v:tell("vehicle_security", { RKEAction = "RKE_ACTION_AUTO_SECURE_VEHICLE" })
+    v:request("vehicle_security", { RKEAction = "RKE_ACTION_AUTO_SECURE_VEHICLE" })
     assert.is_true(v:section("vehicle_state").locked)
     v:section("drive_state").shift_state = "D"
     assert.equal("GENERICERROR_VEHICLE_NOT_IN_PARK", refused("vehicle_security", { RKEAction = "RKE_ACTION_AUTO_SECURE_VEHICLE" }))
-    assert.equal("", v:tell("vehicle_security", { RKEAction = "RKE_ACTION_WAKE_VEHICLE" }))
-    v:tell("vehicle_security", { RKEAction = "RKE_ACTION_UNLOCK" })
+    assert.equal("", v:request("vehicle_security", { RKEAction = "RKE_ACTION_WAKE_VEHICLE" }))
+    v:request("vehicle_security", { RKEAction = "RKE_ACTION_UNLOCK" })
     assert.is_false(v:section("vehicle_state").locked)
   end)
 
@@ -305,11 +305,11 @@ describe("a simulated vehicle", function()
   local function add(public, role, options)
     local paths = { [ADD .. ".key.PublicKeyRaw"] = public, [ADD .. ".keyRole"] = role and "ROLE_" .. role }
     paths["WhitelistOperation.metadataForKey.keyFormFactor"] = options and options.form_factor
-    return v:tell("vehicle_security", paths)
+    return v:request("vehicle_security", paths)
   end
 
   local function remove(public)
-    return v:tell("vehicle_security", { [REMOVE .. ".PublicKeyRaw"] = public })
+    return v:request("vehicle_security", { [REMOVE .. ".PublicKeyRaw"] = public })
   end
 
   local function outcome(answer)
@@ -357,7 +357,7 @@ describe("a simulated vehicle", function()
     local function operate(members)
       local paths = {}
       for path, value in pairs(members) do paths["WhitelistOperation." .. path] = value end
-      return outcome(v:tell("vehicle_security", paths))
+      return outcome(v:request("vehicle_security", paths))
     end
     local update = "updateKeyAndPermissions."
     assert.is_nil((operate({ [update .. "key.PublicKeyRaw"] = a, [update .. "keyRole"] = "ROLE_CHARGING_MANAGER" })))

@@ -103,7 +103,7 @@ local function guest(sim)
   return sim
 end
 
-local function nobody(sim) assert.is_nil(sim:car().guest) end
+local function assert_no_guest(sim) assert.is_nil(sim:car().guest) end
 
 local function update(sim) return sim:section("vehicle_state").software_update.status end
 
@@ -231,17 +231,17 @@ local LINES = {
   { 3, "guest access: present, removed by a key card, a new code, guest mode off, or the drivers endpoint", function()
     local sim = guest(world())
     event(sim, "key_card")
-    nobody(sim)
+    assert_no_guest(sim)
     event(sim, "park")
     guest(sim)
     obey(sim, "guest_mode", { enable = true })
     event(sim, "qr_scan", { guest = "g2" })
     assert.equal("g2", sim:car().guest)
     obey(sim, "guest_mode", { enable = false })
-    nobody(sim)
+    assert_no_guest(sim)
     guest(sim)
     assert.equal("ok", sim:call("DELETE", PATH .. "/drivers?share_user_id=g1").response)
-    nobody(sim)
+    assert_no_guest(sim)
   end, function()
     local sim = guest(world())
     event(sim, "drive")

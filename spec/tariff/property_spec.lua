@@ -32,7 +32,7 @@ local function seen_minutes(out, t, name)
   end
 end
 
-local function told_days(out, p)
+local function reported_days(out, p)
   local days, from, to = oracle.days(), nil, nil
   for i, date in ipairs(days) do
     local text = string.format("%02d-%02d", date[1], date[2])
@@ -47,11 +47,11 @@ local function told_days(out, p)
   end
 end
 
-local function told_minutes(out, p)
+local function reported_minutes(out, p)
   local count = 0
   oracle.minutes(p.span, function(minute)
     local key = string.format("%s %s %d %s", p.side, p.season, minute, p.labels and table.concat(p.labels, "+") or "gap")
-    assert.is_nil(out[key], "told twice: " .. key)
+    assert.is_nil(out[key], "reported twice: " .. key)
     out[key] = true
     count = count + 1
   end)
@@ -59,18 +59,18 @@ local function told_minutes(out, p)
 end
 
 local function compare(t)
-  local seen, told = {}, {}
+  local seen, reported = {}, {}
   for _, name in ipairs { "buy", "sell" } do
     seen_days(seen, t, name)
     seen_minutes(seen, t, name)
   end
   for _, p in ipairs(tariff.check(t).problems) do
-    if p.kind == "season_gap" or p.kind == "season_overlap" then told_days(told, p)
-    elseif p.kind == "period_gap" or p.kind == "period_overlap" then told_minutes(told, p)
+    if p.kind == "season_gap" or p.kind == "season_overlap" then reported_days(reported, p)
+    elseif p.kind == "period_gap" or p.kind == "period_overlap" then reported_minutes(reported, p)
     else error("the random tariffs have no " .. p.kind) end
   end
-  for key in pairs(seen) do assert(told[key], "not told: " .. key) end
-  for key in pairs(told) do assert(seen[key], "told and not so: " .. key) end
+  for key in pairs(seen) do assert(reported[key], "not reported: " .. key) end
+  for key in pairs(reported) do assert(seen[key], "reported wrongly: " .. key) end
   return next(seen) ~= nil
 end
 
@@ -135,11 +135,11 @@ end
 
 -- Raised minutes of the report against the two prices of every minute of every day's season pair.
 local function check_raises(t)
-  local told, seen = {}, {}
+  local reported, seen = {}, {}
   for _, n in ipairs(tariff.check(t).normalisations) do
     for _, span in ipairs(n.spans) do
       oracle.minutes(span, function(minute)
-        told[string.format("%s %s %d %s %s %s %s", n.buy_season, n.sell_season, minute, n.buy_label, n.sell_label, n.buy,
+        reported[string.format("%s %s %d %s %s %s %s", n.buy_season, n.sell_season, minute, n.buy_label, n.sell_label, n.buy,
           n.buy_becomes)] = true
       end)
     end
@@ -159,8 +159,8 @@ local function check_raises(t)
       end
     end
   end
-  for key in pairs(seen) do assert(told[key], "not told: " .. key) end
-  for key in pairs(told) do assert(seen[key], "told and not so: " .. key) end
+  for key in pairs(seen) do assert(reported[key], "not reported: " .. key) end
+  for key in pairs(reported) do assert(seen[key], "reported wrongly: " .. key) end
   return next(seen) ~= nil
 end
 

@@ -287,10 +287,10 @@ local figures_told = { "connections", "queue", "in_flight" }
 
 -- The most since the last line, and what the proxy says of itself: descriptors come and go with connections, files with the code that
 -- is read for the first time.
-local function tell(world)
+local function report_progress(world)
   local first = 1
   while not world.ended do
-    sleep(world.options.tell)
+    sleep(world.options.report_progress)
     local most, last = { kilobytes = 0, all = 0, descriptors = 0 }, #world.samples
     for i = first, last do
       for what, value in pairs(most) do most[what] = math.max(value, world.samples[i][what]) end
@@ -355,7 +355,7 @@ local function suffer(world)
   for name, seconds in pairs(options.every) do controller:wrap(every, world, seconds, name) end
   world.began = now()
   controller:wrap(sample, world)
-  if options.tell then controller:wrap(tell, world) end
+  if options.report_progress then controller:wrap(report_progress, world) end
   local stop_at = now() + options.seconds
   while now() < stop_at or not all_came(world) and now() < stop_at + 60 do turn(world, controller) end
   world.ended = true
@@ -433,7 +433,7 @@ end
 if arg and arg[0] and arg[0]:find("torture/proxy%.lua$") then
   local options = {
     seconds = tonumber(arg[1] or 3600), seed = tonumber(arg[2] or os.time() % 100000),
-    store = arg[3] or (redis.missing() and "files" or "redis"), tell = tonumber(arg[4] or 60),
+    store = arg[3] or (redis.missing() and "files" or "redis"), report_progress = tonumber(arg[4] or 60),
   }
   print_figures(options, M.run(options))
 end

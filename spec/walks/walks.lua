@@ -91,11 +91,11 @@ local function walked(act)
     local file = assert(io.open(input, "w"))
     file:write(table.concat(addresses, "\n"), "\n")
     file:close()
-    local told = lines_of("addr2line -f -e " .. process.quote(library) .. " <" .. input)
+    local output_lines = lines_of("addr2line -f -e " .. process.quote(library) .. " <" .. input)
     os.remove(input)
     for n, address in ipairs(addresses) do
-      symbols[address] = string.match(told[2 * n], "(src/[^:]*)") or string.match(told[2 * n], "([^/:]*)")
-      symbols[address] = symbols[address] .. ":" .. told[2 * n - 1]
+      symbols[address] = string.match(output_lines[2 * n], "(src/[^:]*)") or string.match(output_lines[2 * n], "([^/:]*)")
+      symbols[address] = symbols[address] .. ":" .. output_lines[2 * n - 1]
     end
   end
   for n, one in ipairs(list) do list[n] = symbols[one] or one end

@@ -63,7 +63,7 @@ bool tls_use(M, const struct broker_options *o, struct err *e) {
 /* ---- what a spec asks ---- */
 
 /* message(payload, n) with n allocations that succeed, -1 all -> the event's name, its payload's bytes or
- * nil, the size that is told, and the kind of the end */
+ * nil, its size, and the kind of the end */
 static int l_message(lua_State *L) {
   struct broker b = {0};
   struct broker_options o = {.host = "h", .most = 1};
@@ -79,13 +79,13 @@ static int l_message(lua_State *L) {
   on_message(b.handle, &b, &m);
   allocations_allowed = -1;
   struct event *event = broker_take(&b);
-  bool told = event && event->type == EVENT_MESSAGE;
-  lua_pushstring(L, !event ? "nothing" : told ? "message" : "ended");
-  if (told && !event->too_long)
+  bool is_message = event && event->type == EVENT_MESSAGE;
+  lua_pushstring(L, !event ? "nothing" : is_message ? "message" : "ended");
+  if (is_message && !event->too_long)
     lua_pushlstring(L, buf_text(&event->payload), event->payload.size);
   else
     lua_pushnil(L);
-  lua_pushinteger(L, told ? (lua_Integer)event->size : 0);
+  lua_pushinteger(L, is_message ? (lua_Integer)event->size : 0);
   lua_pushstring(L, b.ended ? kind_name(b.why.kind) : "");
   event_free(event);
   broker_close(&b);

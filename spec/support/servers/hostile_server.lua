@@ -15,7 +15,7 @@ function M.start(unix_path)
   server.port, server.url = tonumber(port), "http://127.0.0.1:" .. port
   server.rude_url = "http://127.0.0.1:" .. rude_port -- closes every connection before it reads
   server.deaf_url = "http://127.0.0.1:" .. deaf_port -- takes connections and never reads
-  server.refused_url = "http://127.0.0.1:" .. refused_port -- nobody listens there
+  server.refused_url = "http://127.0.0.1:" .. refused_port -- no server listens there
   function server.count(id) -- how often it was carried out, asked by a connection of its own
     local client = require "spec.support.harness.miniclient"
     return tonumber(client.request({ port = tonumber(port) }, "GET", "/count/" .. id, {}).body)
@@ -268,8 +268,8 @@ local local_any = { host = "127.0.0.1", port = 0 }
 local listener, port = listen(local_any)
 local rude, rude_port = listen(local_any)
 local deaf, deaf_port = listen(local_any)
-local nobody, refused_port = listen(local_any)
-nobody:close()
+local unused, refused_port = listen(local_any)
+unused:close()
 accept_all(loop, listener, serve)
 accept_all(loop, rude, function(connection) connection:close() end)
 if unix_path then accept_all(loop, listen { path = unix_path, unlink = true }, serve) end

@@ -85,7 +85,7 @@ function M.new()
     end
   end
   broker.library = { addresses = function(host) return { host } end, open = function(options, wake)
-    if broker.down then return nil, { kind = "network", message = "nobody listens there" } end
+    if broker.down then return nil, { kind = "network", message = "no server listens there" } end
     local connection = setmetatable({ broker = broker, options = options, wake = wake, events = {}, filters = {}, ids = 0 }, Connection)
     broker.connections[connection] = true
     emit(connection, "connected")

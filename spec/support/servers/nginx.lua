@@ -120,12 +120,12 @@ kill "$(cat nginx.pid)"
   server.directory = directory
   server.url = (options.tls and "https://localhost:" or "http://127.0.0.1:") .. port
   server.unix = directory .. "/socket"
-  local told = 0
+  local offset = 0
   function server.logged(lines)
     local looks, text = 0
     repeat -- nginx logs a request after its reply
       local file = assert(io.open(directory .. "/asked.log"))
-      file:seek("set", told)
+      file:seek("set", offset)
       text = file:read "*a"
       file:close()
       local _, count = text:gsub("\n", "")
@@ -133,7 +133,7 @@ kill "$(cat nginx.pid)"
       assert(looks < 1500, "nginx was asked less:\n" .. text)
       if count < lines then process.execute "sleep 0.02" end
     until count >= lines
-    told = told + #text
+    offset = offset + #text
     return text
   end
   function server.stop()

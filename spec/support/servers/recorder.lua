@@ -76,7 +76,7 @@ function M.start()
     url = "http://127.0.0.1:" .. port }, methods)
 end
 
--- An address of this machine where nobody listens.
+-- An address of this machine where no server listens.
 function M.unused()
   local socket = require "cqueues.socket"
   local listener = assert(socket.listen { host = "127.0.0.1", port = 0 })
