@@ -81,7 +81,7 @@ function M.settle(handle, failed, options)
   local _, _, id = core.context(handle)
   if facts.id ~= id then errors.usage("settle: that err belongs to another vehicle or site") end
   if not expectation.can_tell(facts.row, facts.params) then
-    return unsupported(facts.row, "nothing that can be read tells whether it was done")
+    return unsupported(facts.row, "no readable data shows whether it was done")
   end
   return look(handle, facts.row, facts.params, options)
 end

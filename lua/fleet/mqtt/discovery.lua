@@ -352,7 +352,7 @@ local function whole(config, thing)
   } }
 end
 
-local function apart(config, thing)
+local function separate(config, thing)
   local messages = {}
   for name, component in pairs(components_of(config, thing)) do
     local platform = component.platform
@@ -367,7 +367,7 @@ end
 --- The discovery messages of a thing: { topic = payload }.
 function M.messages(config, thing)
   if config.discovery == false then return {} end
-  return (config.discovery == "component" and apart or whole)(config, thing)
+  return (config.discovery == "component" and separate or whole)(config, thing)
 end
 
 return M

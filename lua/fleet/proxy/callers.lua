@@ -177,7 +177,7 @@ end
 
 local most_tokens, most_networks = 256, 256
 
--- Whoever owns one IPv6 address can use 2^64 addresses, so its whole network counts as one.
+-- The owner of one IPv6 address can use 2^64 addresses, so its whole network counts as one.
 local function network_of(address)
   local plain = string.match(address, "^::ffff:(%d+%.%d+%.%d+%.%d+)$")
   if plain or not string.find(address, ":", 1, true) then return plain or address end

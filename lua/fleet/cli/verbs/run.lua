@@ -51,7 +51,7 @@ local function dry_run(list)
   return reports
 end
 
--- Prints the commands that would be sent apart from the state, because the state after them is only assumed.
+-- Prints the commands and not the state after them, which is only assumed.
 local function print_reports(out, reports)
   for _, report in ipairs(reports) do
     out:write(show.clean(report.name), " of ", show.clean(report.subject), "\n")
