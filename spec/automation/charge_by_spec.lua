@@ -65,7 +65,7 @@ describe("charge_by over October 2026 in Berlin", function()
 end)
 
 describe("a sleeping car", function()
-  it("is never called live without wake = true, and it is said why nothing happened", function()
+  it("is never called live without wake = true, and the reason is given", function()
     local month = months.charge_by({ wake = false }, { days = 5 })
     local _, noted = month:ready_days(80)
     assert.equal(5, noted)
@@ -158,7 +158,7 @@ describe("prices that change", function()
 end)
 
 describe("the owner's hand", function()
-  it("that starts charging wins until it is unplugged, and that is said", function()
+  it("that starts charging wins until it is unplugged, and that is reported", function()
     local month = months.charge_by(nil, { days = 4, also = { { "19:30", "start_by_hand", date = "2026-03-03" } } })
     assert.same({ "charge_start", "charge_stop" }, months.on(month, "2026-03-03"))
     assert.matches("the owner started charging by hand at Tue %d%d:%d%d", months.said(month))
@@ -262,7 +262,7 @@ describe("a car that is at the plug and sleeps", function()
     assert.equal(month:sent("charge_start"), month.calls.wake)
   end)
 
-  it("is woken where nobody could look for a while, and it may have left", function()
+  it("is woken when no read was possible for a while, and it may have left", function()
     local quiet = { { "10:00", "service_down", date = "2026-03-08" }, { "16:00", "service_up", date = "2026-03-08" } }
     assert.equal(wakes() + 1, wakes(quiet))
   end)
@@ -285,7 +285,7 @@ describe("the rate of a battery", function()
     assert.equal(8, battery.rate(config, memory, charging(60, 150), 5))
   end)
 
-  it("is not told by a few percent, which only say between which rates it lies", function()
+  it("is not known from a few percent, which only give its bounds", function()
     local memory, config = {}, { capacity_kwh = 75 }
     assert.equal(4, battery.rate(config, memory, charging(50, 450), 1))
     assert.equal(4, battery.rate(config, memory, charging(77, 31), 2)) -- 3 % or little more than 2: 3.8 to 5.9
@@ -312,7 +312,7 @@ describe("what is learned of a stay", function()
     return { memory.stays[1].at / 60, memory.stays[1].missing }
   end
 
-  it("is told by what was added, also where it is full when it is found: it came before it began", function()
+  it("is known from the added energy, also when the car is full at the first read", function()
     assert.same({ 21, 16 }, learned { charging_state = "Complete", battery_level = 80, charge_energy_added = 12 })
     assert.same({ 21, 26 }, learned { charging_state = "Charging", battery_level = 70, charge_energy_added = 12,
       charger_actual_current = 26, charger_voltage = 6000 / 26 })
@@ -322,7 +322,7 @@ describe("what is learned of a stay", function()
     assert.same({ 22, 8 }, learned({ charging_state = "Complete", battery_level = 80, charge_energy_added = 12 }, 22 * 3600))
   end)
 
-  it("is nothing where it has not charged in this stay, or does not tell it", function()
+  it("is nil when the car has not charged in this stay, or does not report it", function()
     assert.same({ 23, 20 }, learned { charging_state = "Stopped", battery_level = 60, charge_energy_added = 12 })
     assert.same({ 23, 0 }, learned { charging_state = "Complete", battery_level = 80 })
   end)
@@ -360,13 +360,13 @@ describe("the check-in", function()
     assert.equal(22 * 60 + 7, at(22 * 60 + 7))
   end)
 
-  it("does not wait without prices, until a stretch has begun, or longer than an empty battery leaves time for", function()
+  it("does not wait without prices, until a stretch has started, or longer than an empty battery leaves time for", function()
     assert.equal(19 * 60, at(19 * 60, { tariff = false }))
     assert.equal(19 * 60, at(19 * 60, { stretches = { { start_time = 21 * 60, end_time = 300 } } }))
     assert.equal(19 * 60, at(19 * 60, { rate = 6 }))
   end)
 
-  it("stays where it stands about there and is not dearer: what was chosen once is chosen again", function()
+  it("stays when it is about there and not dearer: an earlier choice is kept", function()
     assert.equal(21 * 60 + 12, at(19 * 60, nil, { start_time = 21 * 60 + 12 }))
     assert.equal(21 * 60, at(19 * 60, nil, { start_time = 20 * 60 + 50 }))
     for from = 0, 1435, 5 do

@@ -79,7 +79,7 @@ describe("charge_by with schedules in the car", function()
     assert.is_true(older:sent("set_scheduled_charging") > 0)
   end)
 
-  it("tells of each command what it is for: no two say the same, and none is sent twice", function()
+  it("gives each command its purpose: no two have the same, and none is sent twice", function()
     local month = rehearse(nil, { days = 4 })
     local told = {}
     local kinds = { ["to show that it is plugged in"] = 0, ["; the car has shown that it is plugged in"] = 0,
@@ -181,7 +181,7 @@ describe("charge_by with the one time of day that older firmware has", function(
     assert.equal(0, older({ days = 3 }, nil, { schedules = false }):sent "set_scheduled_charging")
   end)
 
-  it("does not stop what the owner began before anybody looked", function()
+  it("does not stop what the owner started before the first read", function()
     local month = older { days = 4, also = { { "17:45", "start_by_hand", date = "2026-03-04" } } }
     assert.same({}, months.on(month, "2026-03-04"))
     assert.matches("the owner started charging by hand at Wed 17", months.said(month))
@@ -220,14 +220,14 @@ describe("knowledge has an age: a car that was asleep when last seen, is plugged
     end
   end)
 
-  it("is not woken without leave, and it is said that nobody knows", function()
+  it("is not woken without permission, and the unknown state is reported", function()
     local month = months.charge_by({ wake = false, look_every = 7200 }, days)
     assert.is_nil(month.calls.wake)
     assert.matches("it is not known whether the car is plugged in", months.said(month))
   end)
 end)
 
-it("a place that is known needs no look at where the car stands", function()
+it("a known place needs no read of the car's position", function()
   local asked = 0
   local serve = require("fleet.sim.rehearsal.service").serve
   require("fleet.sim.rehearsal.service").serve = function(stage, request)
@@ -250,7 +250,7 @@ it("a place that is none raises", function()
   end }
 end)
 
-describe("a car that comes while the plan of a night that nobody has seen is under way", function()
+describe("a car that comes during the plan of a night without reads", function()
   local last = "2026-03-10"
   local long = { -- nights that need all but the dearest hours, and some of those
     { "07:30", "leave", miles = 115 }, { "18:45", "plug" },

@@ -109,7 +109,7 @@ describe("a needed field", function()
     assert.is_true(report:sent("set_charge_limit") > 0) -- of the automation beside it
   end)
 
-  it("that is odd and not needed is told once a day, and the rest is used", function()
+  it("that is odd and not needed is reported once a day, and the rest is used", function()
     local report, told = days({ "charge_by" }, function(body, path)
       if path == "vehicle_data" then return damage.named(body, { charger_phases = "three" }) end
     end)
@@ -132,7 +132,7 @@ describe("a decision that raises", function()
     end }, { __index = made.definition })
   end
 
-  it("is trouble, told once, tried again, and ends neither itself nor the one beside it", function()
+  it("is reported once, tried again, and ends neither itself nor another automation", function()
     local told, status = {}, nil
     local report = months.of { days = 2, habits = habits, automation = function(car)
       local one = fleet.automation.charge_by { car = car, ready_by = "07:00", tariff = months.tariff, wake = true,

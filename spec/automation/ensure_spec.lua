@@ -42,7 +42,7 @@ describe("ensure over June 2026", function()
     assert.equal(0, rehearse({ settings = { set_charge_limit = { percent = 90 } } }, { days = 5 }):sent())
   end)
 
-  it("sets again what somebody changed, when the car is awake anyway", function()
+  it("sets again what a person changed, when the car is awake anyway", function()
     local month = rehearse({ settings = { set_charge_limit = { percent = 80 } } }, { days = 6, also = {
       { "18:10", set { charge_state = { charge_limit_soc = 100 } }, date = "2026-06-03" },
     } })
@@ -74,7 +74,7 @@ describe("ensure over June 2026", function()
     assert.matches("backup: the site keeps another value than was sent, .*80.*, and it is left alone", told[1])
   end)
 
-  it("sends nothing for a value that the reply does not tell, and says so", function()
+  it("sends nothing for a value that the reply lacks, and reports that", function()
     for _, value in ipairs { "absent", damage.null, damage.list, "text" } do
       local month = damage.while_spoilt(function(body, path)
         return path == "vehicle_data" and damage.named(body, { charge_limit_soc = value })

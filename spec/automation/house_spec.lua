@@ -45,7 +45,7 @@ describe("storm_ready", function()
     assert.equal("backup set_charge_limit backup set_charge_limit", names(report))
   end)
 
-  it("leaves what somebody has changed in between", function()
+  it("leaves what a person has changed in between", function()
     local _, at = storm { habits = { { "19:00", function(world) world.site.info.backup_reserve_percent = 60 end },
       { "19:00", "limit", percent = 90 } } }
     assert.same({ 60, 90 }, at.after)
@@ -69,7 +69,7 @@ describe("storm_ready", function()
     end
   end)
 
-  it("tells every warning once, also one that comes while another holds", function()
+  it("reports every warning once, also one that comes during another", function()
     local told = {}
     storm { notify = function(event) told[#told + 1] = event.text end, warning = function(now)
       if now >= begins and now < ends then return { text = now < begins + 7200 and "wind" or "flood", ends = ends } end
@@ -246,7 +246,7 @@ describe("keep_limit", function()
     assert.equal(1, days({ { "18:00", "plug", date = "2026-06-05" }, raise, { "09:00", "leave", miles = 60, date = "2026-06-06" } }):sent())
   end)
 
-  it("sends nothing where nobody has changed it", function()
+  it("sends nothing when it was not changed", function()
     assert.equal(0, days({ { "09:00", "leave", miles = 60 } }):sent())
   end)
 end)
@@ -284,25 +284,25 @@ describe("left_open", function()
     assert.equal(1, report.calls.wake)
   end)
 
-  it("closes windows and locks, and tells it once", function()
+  it("closes windows and locks, and reports it once", function()
     local sent, told = evening { fd_window = 1, locked = false }
     assert.equal("window_control door_lock", sent)
     assert.equal("left open: driver's window; the car is unlocked", told)
   end)
 
-  it("tells of a door and a trunk and does not lock an open door", function()
+  it("reports a door and a trunk and does not lock an open door", function()
     local sent, told = evening { df = 1, rt = 1, locked = false }
     assert.equal("", sent)
     assert.equal("left open: driver's door, trunk; the car is unlocked", told)
   end)
 
-  it("tells only with close = false", function()
+  it("only reports with close = false", function()
     local sent, told = evening({ fd_window = 1 }, { close = false })
     assert.equal("", sent)
     assert.equal("left open: driver's window", told)
   end)
 
-  it("says nothing of what was open for a moment, or with somebody in the car", function()
+  it("does not report what was open for a moment, or with a person in the car", function()
     local _, told = evening({ fd_window = 1 }, nil, { { "18:08", "leave_open", open = { fd_window = 0 } } })
     assert.equal("", told)
     local sent
@@ -402,7 +402,7 @@ describe("precondition_by", function()
     return names(report), table.concat(told, "; "), report
   end
 
-  it("warms a car that is plugged in or has enough, and ends it when nobody came", function()
+  it("warms a car that is plugged in or has enough, and ends it when no person came", function()
     assert.equal("auto_conditioning_start auto_conditioning_stop", (morning { conn_charge_cable = "IEC", charging_state = "Stopped" }))
     assert.equal("set_temps auto_conditioning_start auto_conditioning_stop", (morning({ battery_level = 60 }, { temp = 22.5 })))
   end)
@@ -418,7 +418,7 @@ describe("precondition_by", function()
     assert.equal(10, select(2, string.gsub(told, "is not warmed or cooled", "")))
   end)
 
-  it("does not begin again what somebody has ended, and wakes nobody without leave", function()
+  it("does not restart what a person has ended, and wakes no car without permission", function()
     local off = { { "07:20", function(world) require("fleet.sim.physics").set_climate(world.car, false) end } }
     assert.equal("auto_conditioning_start", (morning({ battery_level = 60 }, nil, off)))
     local sent, _, report = morning({ battery_level = 60 }, { wake = false })

@@ -24,13 +24,13 @@ for _, kind in ipairs(worlds.kinds) do
       it("keeps what once broke in world " .. seed, function() check(kind, seed) end)
     end
 
-    it("leaves the owner his hand, keeps the cap, wakes nobody without leave and costs what it says", function()
+    it("respects the owner's changes, keeps the cap, wakes no car without permission and costs what it says", function()
       for seed = 101, 100 + count do check(kind, seed) end
     end)
   end)
 end
 
-it("a world in which a rule is broken is told", function()
+it("a world in which a rule is broken is reported", function()
   local world = worlds.of("keep_limit", 1)
   local report = worlds.rehearse(world)
   world.cap = 0

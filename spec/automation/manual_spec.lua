@@ -38,7 +38,7 @@ describe("fleet run", function()
     return result, table.concat(sent, ", ")
   end
 
-  it("--dry-run tells what it would send and what that costs, and sends nothing", function()
+  it("--dry-run prints what it would send and what that costs, and sends nothing", function()
     local result, sent = run { "run", "examples/automation.lua", "--dry-run" }
     assert.equal(0, result.status, result.err)
     assert.is_nil(string.find(sent, "POST", 1, true), sent)

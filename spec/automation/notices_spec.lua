@@ -42,7 +42,7 @@ describe("a notification", function()
     assert.is_number(event.at)
   end)
 
-  it("is told once a key, also when the automation is stopped and run again", function()
+  it("is sent once per key, also when the automation is stopped and run again", function()
     local seen = {}
     for _, event in ipairs(told(nil, nil, 3)) do
       assert.is_nil(seen[event.key], event.key)
@@ -79,7 +79,7 @@ describe("the shell command for a notification", function()
 end)
 
 describe("what was decided", function()
-  it("is known after a restart, with the next look, and is said again", function()
+  it("is known after a restart, with the next read, and is reported again", function()
     local before, after, said = nil, nil, {}
     months.of { days = 1, habits = { { "00:10", "plug" } }, automation = function(car)
       local given = { car = car, ready_by = "07:00", tariff = months.tariff, schedules = false }

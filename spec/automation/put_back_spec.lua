@@ -99,7 +99,7 @@ describe("the tariff of a site", function()
     for _, text in ipairs { "{}", "null", '"text"', "7" } do assert.equal("backup backup", names((nights(text, {})))) end
   end)
 
-  it("that the site refuses to take back is told, and sent again until it is there", function()
+  it("that the site refuses to take back is reported, and sent again until it is there", function()
     local refusals = 0
     local sent, told, _, holds = nights(stored, { answer = function(name, body)
       local back = name == "time_of_use_settings" and string.find(body, "Penny Power", 1, true)
@@ -133,7 +133,7 @@ describe("the reserve of a house", function()
   end)
 
   for _, value in ipairs { "absent", "null", '"20"', "-3", "true", "[]", "{}" } do
-    it("that is " .. value .. " is not changed, and the reason is told", function()
+    it("that is " .. value .. " is not changed, and the reason is reported", function()
       local sent, told, said = nights(nil, { reserve = value })
       assert.equal("", names(sent))
       assert.matches("the home battery is not charged: the site does not report its backup reserve", said, 1, true)
@@ -142,14 +142,14 @@ describe("the reserve of a house", function()
     end)
   end
 
-  it("that the site keeps at 80 is told once, and goes back", function()
+  it("that the site keeps at 80 is reported once, and goes back", function()
     local sent, told, said = nights(nil, { keeps = 80, days = 2 })
     assert.same({ 100, 20, 100, 20 }, percents(sent))
     assert.equal("the site keeps 80 %, 100 % was sent", told)
     assert.matches("filling the home battery to 100 %% until %a+ 05:00; the site keeps 80 %%", said)
   end)
 
-  it("that was above what the site keeps is told, and not sent all day", function()
+  it("that was above what the site keeps is reported, and not sent all day", function()
     local sent, told = nights(nil, { reserve = "90", keeps = 80 })
     assert.same({ 100, 90, 90, 90 }, percents(sent)) -- three attempts
     assert.matches("the site keeps 80 %, ", told, 1, true)
@@ -163,7 +163,7 @@ describe("the reserve of a house", function()
     for i = 2, 3 do assert.is_true(sent[i].at - sent[i - 1].at >= 900) end
   end)
 
-  it("that the site refuses to take back is told, and sent again until it is there", function()
+  it("that the site refuses to take back is reported, and sent again until it is there", function()
     local sent, told, _, holds = nights(nil, { answer = function(_, body, count)
       if string.find(body, ":20", 1, true) and count < 4 then
         return { status = 200, headers = {}, body = '{"response":{"code":400,"message":"Bad request"}}' }
@@ -174,7 +174,7 @@ describe("the reserve of a house", function()
     assert.equal(1, select(2, string.gsub(told, "the former reserve is not back yet", "")))
   end)
 
-  it("comes back when the site no longer tells it", function()
+  it("comes back when the site no longer reports it", function()
     local begun
     local sent = nights(nil, { answer = function() begun = true end, options = { cheap = false } })
     assert.is_true(begun)
@@ -197,7 +197,7 @@ describe("the reserve of a house", function()
       assert.equal("storm warning: wind", told)
     end)
 
-    it("that the site keeps at 80 is told once, and goes back", function()
+    it("that the site keeps at 80 is reported once, and goes back", function()
       local sent, told, said = storm { keeps = 80 }
       assert.same({ 100, 20 }, percents(sent))
       assert.equal("storm warning: wind\nthe site keeps 80 %, 100 % was sent", told)
@@ -209,14 +209,14 @@ describe("the reserve of a house", function()
     end)
 
     for _, value in ipairs { "absent", '"20"' } do
-      it("that is " .. value .. " is left alone, which is told", function()
+      it("that is " .. value .. " is left alone, which is reported", function()
         local sent, told = storm { reserve = value }
         assert.same({}, percents(sent))
         assert.matches("does not report its backup reserve, which stays as it is", told, 1, true)
       end)
     end
 
-    it("that the site refuses to take back is told, and sent again until it is there", function()
+    it("that the site refuses to take back is reported, and sent again until it is there", function()
       local sent, told, _, holds = storm { answer = function(_, body, count)
         if string.find(body, ":20", 1, true) and count < 4 then
           return { status = 200, headers = {}, body = '{"response":{"code":400,"message":"Bad request"}}' }

@@ -143,7 +143,7 @@ describe("a dry run", function()
     return rehearsal_report
   end
 
-  it("tells what it would send and what that costs, and sends nothing", function()
+  it("prints what it would send and what that costs, and sends nothing", function()
     local report = dry { charge_state = {
       battery_level = 50, charging_state = "Stopped", charge_limit_soc = 70, charge_current_request_max = 16,
     } }
@@ -210,7 +210,7 @@ describe("running", function()
     assert.same({ "already runs in another process; it starts here when that one ends" }, told)
   end)
 
-  it("that is stopped before it has begun ends at once", function()
+  it("that is stopped before it has started ends at once", function()
     local ended
     months.of { days = 1, habits = {}, automation = function(own)
       local automation = fleet.automation.charge_by { car = own, ready_by = "07:00", tariff = months.tariff }

@@ -72,7 +72,7 @@ end)
 describe("the battery of the house", function()
   local site = { components = { battery = true }, battery_count = 1, percentage_charged = 20 }
 
-  it("goes first where it is told so", function()
+  it("goes first when configured so", function()
     local first = rehearse({ battery_first = 95 }, { days = 4, energy_site = site })
     local second = rehearse(nil, { days = 4, energy_site = site })
     local function begins(month)
@@ -131,7 +131,7 @@ describe("what interferes", function()
     assert.equal("charge_start", string.match(table.concat(months.on(month, "2026-04-04"), " "), "charge_start"))
   end)
 
-  it("a sleeping car is not woken unless that is allowed, and it is said", function()
+  it("a sleeping car is not woken unless that is allowed, and that is reported", function()
     local month = rehearse({ wake = false }, { days = 5 })
     assert.is_nil(month.calls.wake)
     assert.same({}, month.refused)

@@ -64,7 +64,7 @@ describe("a reading of the site", function()
     end)
   end
 
-  it("without the car's own amps is none while it charges, where no connector tells its power", function()
+  it("without the car's own amps is none while it charges, when no connector reports its power", function()
     local fields = { charging_state = "Charging", charge_current_request = "16" }
     local _, why = decide({ solar_power = 6000, grid_power = -500, wall_connectors = {} }, fields)
     assert.matches("^charging stops: no reading of the car's charging power", why)
@@ -121,7 +121,7 @@ describe("a day on which the site falls silent", function()
     ["fails"] = function() return { status = 503, headers = {}, body = "" } end,
     ["gives no reply that can be read"] = function() return "{}" end,
   } do
-    it("stops the car within half an hour and tells it once, where it " .. what, function()
+    it("stops the car within half an hour and reports it once, when it " .. what, function()
       last = nil
       local report, told = day(spoil)
       local stopped

@@ -33,7 +33,7 @@ describe("tariff_sync over October 2026", function()
     assert.equal(1, rehearse({ prices = curve(1) }, { days = 9 }):sent())
   end)
 
-  it("lets changes that come too fast wait for their turn", function()
+  it("delays changes that come too fast", function()
     local month = rehearse({ prices = function(now) return curve(math.floor(now / 3600)) end, min_gap = 21600 }, { days = 4 })
     assert.is_true(month:sent() <= 4 * 4 + 1, tostring(month:sent()))
     assert.matches("new prices wait: the last change was sent less than 6 hours ago", months.said(month))
@@ -62,7 +62,7 @@ describe("tariff_sync over October 2026", function()
     assert.matches("no prices to send: the exchange is silent", months.said(month))
   end)
 
-  it("restores prices that somebody else changed, after a day", function()
+  it("restores prices that another person changed, after a day", function()
     local function meddle(world) world.site.info.tariff_content_v2 = nil end
     local month = rehearse({ prices = curve(1) }, { days = 4, habits = { { "12:00", meddle, date = "2026-10-02" } } })
     assert.equal(2, month:sent())

@@ -72,7 +72,7 @@ describe("charge_by and surplus_charge for one car", function()
   end)
 end)
 
-it("a wake is counted for the one that asked for it", function()
+it("a wake is counted for the automation that asked for it", function()
   local made
   local month = months.of { days = 3, automation = function(car)
     made = {

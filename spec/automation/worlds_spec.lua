@@ -72,7 +72,7 @@ describe("charge_by in random worlds", function()
     end)
   end
 
-  it("wakes a car that came while the service was down, to a night for which nothing stands in it, once and while there is time", function()
+  it("wakes a car that came while the service was down, to a night without schedules, once and while there is time", function()
     local world = worlds.of(602, 20)
     world.habits[#world.habits + 1] = { "18:30", "service_down", date = "2026-07-19" }
     world.habits[#world.habits + 1] = { "23:30", "service_up", date = "2026-07-19" }
@@ -89,7 +89,7 @@ describe("charge_by in random worlds", function()
     assert.same({ 1, 0 }, { wakes - (report.calls.wake or 0), report.calls.wake or 0 })
   end)
 
-  it("an entry that ends what another one has begun is told", function()
+  it("an entry that ends what another one has started is reported", function()
     local world = worlds.of(1, 4)
     local report = worlds.rehearse(world)
     local function told(from, to)
@@ -126,7 +126,7 @@ describe("charge_by in random worlds", function()
     assert.is_true(ratios / 3 <= 1.03, tostring(ratios / 3))
   end)
 
-  it("wakes nobody without leave", function()
+  it("wakes no car without permission", function()
     for seed = 1, 3 do
       local world = worlds.of(seed)
       world.wake = false
