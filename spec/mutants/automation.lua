@@ -25,7 +25,7 @@ return {
   { "lua/fleet/automation/builtin/ensure.lua", "m.kept[name] = shown end", "end", { ensure } },
   { "lua/fleet/automation/builtin/ensure.lua", "local known = seen and is_known(row, params, data)", "local known = seen", { ensure } },
   -- readings of the site
-  { "lua/fleet/automation/builtin/surplus_charge.lua", 'if not live.grid_power then return "no grid power" end',
+  { "lua/fleet/automation/builtin/surplus_charge.lua", 'if not live.grid_power then return "no reading of the grid power" end',
     "live.grid_power = live.grid_power or 0", { reading } },
   { "lua/fleet/automation/builtin/surplus_charge.lua", "now - at > oldest and", "false and", { reading } },
   { "lua/fleet/automation/builtin/surplus_charge.lua", "now - m.unread >= config.steady", "true", { reading } },
