@@ -81,14 +81,14 @@ describe("charge_by with schedules in the car", function()
 
   it("gives each command its purpose: no two have the same, and none is sent twice", function()
     local month = rehearse(nil, { days = 4 })
-    local told = {}
+    local notified = {}
     local kinds = { ["to show that it is plugged in"] = 0, ["; the car has shown that it is plugged in"] = 0,
       ["on the following nights"] = 0 }
     for _, note in ipairs(month.notes) do
       local text = string.match(note.text, "^sent (.+)$")
       if text then
-        assert.is_nil(told[note.at .. text], text)
-        told[note.at .. text] = true
+        assert.is_nil(notified[note.at .. text], text)
+        notified[note.at .. text] = true
         for words in pairs(kinds) do kinds[words] = kinds[words] + (string.find(text, words, 1, true) and 1 or 0) end
       end
     end

@@ -35,7 +35,7 @@ local habits = {
 
 -- Two days of automations; spoil as of damage.while_spoilt. Returns the report, and what each said to a person.
 local function days(list, spoil, more)
-  local told, made = {}, {}
+  local notified, made = {}, {}
   local given = {
     days = 2, habits = habits, vehicle = { charge_state = { battery_level = 60, charge_limit_soc = 90 } },
     energy_site = { components = { battery = true }, battery_count = 1, backup_reserve_percent = 20,
@@ -43,7 +43,7 @@ local function days(list, spoil, more)
     automation = function(car, site)
       for i, name in ipairs(list) do
         local options = make[name](car, site)
-        options.notify = function(event) told[#told + 1] = event.text end
+        options.notify = function(event) notified[#notified + 1] = event.text end
         made[i] = fleet.automation[name](options)
       end
       return made
@@ -51,7 +51,7 @@ local function days(list, spoil, more)
   }
   for name, value in pairs(more or {}) do given[name] = value end
   local report = damage.while_spoilt(spoil, function() return months.of(given) end)
-  return report, table.concat(told, "\n"), made
+  return report, table.concat(notified, "\n"), made
 end
 
 local shapes = { "[]", "{}", "null", "7", '"text"', '{"response":null}', '{"response":[]}', '{"response":7}', '{"response":"x"}', "" }
@@ -87,12 +87,12 @@ describe("a needed field", function()
     { "storm_ready", "charge_limit_soc" }, { "surplus_charge", "charging_state" },
   } do
     for _, value in ipairs { damage.null, "absent", "text", -5, damage.list } do
-      it(case[2] .. " of " .. case[1] .. " that is " .. tostring(value) .. " is told, and the car gets no command", function()
-        local report, told = days({ case[1] }, function(body, path)
+      it(case[2] .. " of " .. case[1] .. " that is " .. tostring(value) .. " is notified, and the car gets no command", function()
+        local report, notified = days({ case[1] }, function(body, path)
           if path == "vehicle_data" then return damage.named(body, { [case[2]] = value }) end
         end, { days = 1 })
         for _, command in ipairs(report.commands) do assert.equal("backup", command.name) end
-        assert.matches("a reply lacks data: vehicle_data: no usable value for [%w_., ]*" .. case[2], told)
+        assert.matches("a reply lacks data: vehicle_data: no usable value for [%w_., ]*" .. case[2], notified)
         assert.is_true(report.calls.data <= 60, tostring(report.calls.data))
       end)
     end
@@ -100,22 +100,22 @@ describe("a needed field", function()
 
   it("that comes back is used: the car is charged", function()
     local until_then = fleet.time("2026-03-01T23:00:00+01:00")
-    local report, told = days({ "charge_by", "ensure" }, function(body, path)
+    local report, notified = days({ "charge_by", "ensure" }, function(body, path)
       local _, now = fleet.loop.clock()
       if path == "vehicle_data" and now < until_then then return damage.named(body, { battery_level = damage.null }) end
     end)
-    assert.matches("charge_state.battery_level", told, 1, true)
+    assert.matches("charge_state.battery_level", notified, 1, true)
     assert.is_true(report.ready[2].level >= 80, tostring(report.ready[2].level))
     assert.is_true(report:sent("set_charge_limit") > 0) -- of the automation beside it
   end)
 
   it("that is odd and not needed is reported once a day, and the rest is used", function()
-    local report, told = days({ "charge_by" }, function(body, path)
+    local report, notified = days({ "charge_by" }, function(body, path)
       if path == "vehicle_data" then return damage.named(body, { charger_phases = "three" }) end
     end)
     assert.is_true(report.ready[2].level >= 80, tostring(report.ready[2].level))
-    local count = select(2, string.gsub(told, "charge_state.charger_phases has a value of another kind", ""))
-    assert.is_true(count >= 1 and count <= 3, told)
+    local count = select(2, string.gsub(notified, "charge_state.charger_phases has a value of another kind", ""))
+    assert.is_true(count >= 1 and count <= 3, notified)
   end)
 end)
 
@@ -133,10 +133,10 @@ describe("a decision that raises", function()
   end
 
   it("is reported once, tried again, and ends neither itself nor another automation", function()
-    local told, status = {}, nil
+    local notified, status = {}, nil
     local report = months.of { days = 2, habits = habits, automation = function(car)
       local one = fleet.automation.charge_by { car = car, ready_by = "07:00", tariff = months.tariff, wake = true,
-        notify = function(event) told[#told + 1] = event.text end }
+        notify = function(event) notified[#notified + 1] = event.text end }
       failing(one, 6)
       fleet.spawn(function()
         fleet.sleep(3600)
@@ -145,8 +145,8 @@ describe("a decision that raises", function()
       return { one, fleet.automation.ensure { car = car, settings = { set_charge_limit = { percent = 85 } } } }
     end }
     local notes = months.said(report, "charge_by")
-    assert.equal(1, #told)
-    assert.matches("^could not decide: .*deep inside: a nil value$", told[1])
+    assert.equal(1, #notified)
+    assert.matches("^could not decide: .*deep inside: a nil value$", notified[1])
     assert.matches("could not decide", notes)
     assert.is_true(status.running)
     assert.matches("deep inside", status.trouble.message)

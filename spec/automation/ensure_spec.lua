@@ -60,18 +60,18 @@ describe("ensure over June 2026", function()
   end)
 
   it("does not send again what the site keeps at another value, and says so", function()
-    local told = {}
+    local notified = {}
     local month = damage.while_spoilt(function(body, path)
       local over = path == "site_info" and string.find(body, '"backup_reserve_percent":100', 1, true)
       return over and damage.named(body, { backup_reserve_percent = 80 })
     end, function()
       return rehearse({ site = true, settings = { backup = { backup_reserve_percent = 100 } },
-        notify = function(event) told[#told + 1] = event.text end }, {
+        notify = function(event) notified[#notified + 1] = event.text end }, {
         days = 3, energy_site = { components = { battery = true }, battery_count = 1, backup_reserve_percent = 20 } })
     end)
     assert.equal(1, month:sent("backup"))
-    assert.same(3, #told) -- once a day
-    assert.matches("backup: the site keeps another value than was sent, .*80.*, and it is left alone", told[1])
+    assert.same(3, #notified) -- once a day
+    assert.matches("backup: the site keeps another value than was sent, .*80.*, and it is left alone", notified[1])
   end)
 
   it("sends nothing for a value that the reply lacks, and reports that", function()

@@ -52,12 +52,12 @@ describe("storm_ready", function()
   end)
 
   it("puts the former reserve back also where the site kept another value than was sent", function()
-    local told = {}
-    local report, at = storm { no_car = true, notify = function(event) told[#told + 1] = event.text end,
+    local notified = {}
+    local report, at = storm { no_car = true, notify = function(event) notified[#notified + 1] = event.text end,
       habits = { { "15:15", function(world) world.site.info.backup_reserve_percent = 80 end } } }
     assert.equal("backup backup", names(report))
     assert.equal(20, at.after[1])
-    assert.same({ "storm warning: wind", "the site keeps 80 %, 100 % was sent" }, told)
+    assert.same({ "storm warning: wind", "the site keeps 80 %, 100 % was sent" }, notified)
   end)
 
   it("rounds a reserve with a fraction, and leaves one alone that the site does not say", function()
@@ -70,11 +70,11 @@ describe("storm_ready", function()
   end)
 
   it("reports every warning once, also one that comes during another", function()
-    local told = {}
-    storm { notify = function(event) told[#told + 1] = event.text end, warning = function(now)
+    local notified = {}
+    storm { notify = function(event) notified[#notified + 1] = event.text end, warning = function(now)
       if now >= begins and now < ends then return { text = now < begins + 7200 and "wind" or "flood", ends = ends } end
     end }
-    assert.same({ "storm warning: wind", "storm warning: flood" }, told)
+    assert.same({ "storm warning: wind", "storm warning: flood" }, notified)
   end)
 
   it("does without a car, and wakes none without leave", function()
@@ -253,18 +253,18 @@ end)
 
 describe("left_open", function()
   local function evening(open, options, more, sleep_after)
-    local told = {}
+    local notified = {}
     local habits = { { "18:00", "leave_open", open = open } }
     for _, habit in ipairs(more or {}) do habits[#habits + 1] = habit end
     local vehicle = { charge_state = { battery_level = 70 }, sleep_after = sleep_after or 7200,
       drive_state = { latitude = 52.5, longitude = 13.4 } }
     local report = months.of { from = "2026-05-05", days = 1, habits = habits, vehicle = vehicle,
       automation = function(car)
-        local given = { car = car, notify = function(event) told[#told + 1] = event.text end }
+        local given = { car = car, notify = function(event) notified[#notified + 1] = event.text end }
         for name, value in pairs(options or {}) do given[name] = value end
         return fleet.automation.left_open(given)
       end }
-    return names(report), table.concat(told, "; "), report
+    return names(report), table.concat(notified, "; "), report
   end
 
   it("closes windows with the place of the car, without which the plain command is refused", function()
@@ -273,41 +273,41 @@ describe("left_open", function()
   end)
 
   it("closes a car that has fallen asleep only with leave to wake it, and says so", function()
-    local sent, told, report = evening({ fd_window = 1 }, { minutes = 60 }, nil, 900)
+    local sent, notified, report = evening({ fd_window = 1 }, { minutes = 60 }, nil, 900)
     assert.equal("", sent)
-    assert.equal("left open: driver's window", told)
+    assert.equal("left open: driver's window", notified)
     assert.is_nil(report.calls.wake)
     assert.matches("the car is asleep: wake = true lets it be woken", months.said(report, "left_open"), 1, true)
-    sent, told, report = evening({ fd_window = 1 }, { minutes = 60, wake = true }, nil, 900)
+    sent, notified, report = evening({ fd_window = 1 }, { minutes = 60, wake = true }, nil, 900)
     assert.equal("window_control", sent)
-    assert.equal("left open: driver's window", told)
+    assert.equal("left open: driver's window", notified)
     assert.equal(1, report.calls.wake)
   end)
 
   it("closes windows and locks, and reports it once", function()
-    local sent, told = evening { fd_window = 1, locked = false }
+    local sent, notified = evening { fd_window = 1, locked = false }
     assert.equal("window_control door_lock", sent)
-    assert.equal("left open: driver's window; the car is unlocked", told)
+    assert.equal("left open: driver's window; the car is unlocked", notified)
   end)
 
   it("reports a door and a trunk and does not lock an open door", function()
-    local sent, told = evening { df = 1, rt = 1, locked = false }
+    local sent, notified = evening { df = 1, rt = 1, locked = false }
     assert.equal("", sent)
-    assert.equal("left open: driver's door, trunk; the car is unlocked", told)
+    assert.equal("left open: driver's door, trunk; the car is unlocked", notified)
   end)
 
   it("only reports with close = false", function()
-    local sent, told = evening({ fd_window = 1 }, { close = false })
+    local sent, notified = evening({ fd_window = 1 }, { close = false })
     assert.equal("", sent)
-    assert.equal("left open: driver's window", told)
+    assert.equal("left open: driver's window", notified)
   end)
 
   it("does not report what was open for a moment, or with a person in the car", function()
-    local _, told = evening({ fd_window = 1 }, nil, { { "18:08", "leave_open", open = { fd_window = 0 } } })
-    assert.equal("", told)
+    local _, notified = evening({ fd_window = 1 }, nil, { { "18:08", "leave_open", open = { fd_window = 0 } } })
+    assert.equal("", notified)
     local sent
-    sent, told = evening { fd_window = 1, is_user_present = true }
-    assert.equal("", sent .. told)
+    sent, notified = evening { fd_window = 1, is_user_present = true }
+    assert.equal("", sent .. notified)
   end)
 end)
 
@@ -393,13 +393,14 @@ describe("precondition_by", function()
     local charge = { battery_level = 30, charge_limit_soc = 30 }
     local given = { charge_state = charge, climate_state = { outside_temp = -5, inside_temp = -5 } }
     for name, value in pairs(vehicle or {}) do charge[name] = value end
-    local told = {}
+    local notified = {}
     local report = months.of { from = "2026-01-12", days = days or 1, vehicle = given, habits = habits or {}, automation = function(car)
-      local own = { car = car, ready_by = "07:30", zone = zone, wake = true, notify = function(event) told[#told + 1] = event.text end }
+      local own = { car = car, ready_by = "07:30", zone = zone, wake = true,
+        notify = function(event) notified[#notified + 1] = event.text end }
       for name, value in pairs(options or {}) do own[name] = value end
       return fleet.automation.precondition_by(own)
     end }
-    return names(report), table.concat(told, "; "), report
+    return names(report), table.concat(notified, "; "), report
   end
 
   it("warms a car that is plugged in or has enough, and ends it when no person came", function()
@@ -408,14 +409,14 @@ describe("precondition_by", function()
   end)
 
   it("leaves one with too little alone, and says so", function()
-    local sent, told = morning()
+    local sent, notified = morning()
     assert.equal("", sent)
-    assert.equal("the car is not plugged in, and 30 % is less than 50 %: the cabin is not warmed or cooled", told)
+    assert.equal("the car is not plugged in, and 30 % is less than 50 %: the cabin is not warmed or cooled", notified)
   end)
 
   it("says so every day, also a week later", function()
-    local _, told = morning(nil, { days = "mon-fri" }, nil, 14)
-    assert.equal(10, select(2, string.gsub(told, "is not warmed or cooled", "")))
+    local _, notified = morning(nil, { days = "mon-fri" }, nil, 14)
+    assert.equal(10, select(2, string.gsub(notified, "is not warmed or cooled", "")))
   end)
 
   it("does not restart what a person has ended, and wakes no car without permission", function()

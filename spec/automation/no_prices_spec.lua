@@ -1,5 +1,5 @@
 -- charge_by without prices, and with a feed that fails at some moment: one stretch before the time, at the cost of an ordinary night,
--- and the reason is said.
+-- and the sentence says why.
 
 local fleet = require "fleet"
 local months = require "spec.support.fixtures.month"
@@ -10,17 +10,17 @@ local tariff = assert(fleet.tariff.from_rows { currency = "EUR", name = "q", tim
   { from = "04:00", to = "24:00", price = 0.3 },
 } })
 
--- A June of charge_by with this option tariff. Returns the report, what was told, and what was said.
+-- A June of charge_by with this option tariff. Returns the report, the notifications, and the reasons.
 local function june(prices, more)
-  local told = {}
+  local notified = {}
   local report = months.of { from = "2026-06-01", days = more and more.days or 30, tariff = tariff,
     habits = { { "18:00", "plug" }, { "07:30", "leave", miles = 60 } }, automation = function(car)
       local given = { car = car, ready_by = "07:00", level = 80, tariff = prices, zone = zone, wake = true,
-        notify = function(event) told[#told + 1] = event.text end }
+        notify = function(event) notified[#notified + 1] = event.text end }
       for name, value in pairs(more or {}) do if name ~= "days" then given[name] = value end end
       return fleet.automation.charge_by(given)
     end }
-  return report, table.concat(told, "\n"), months.said(report)
+  return report, table.concat(notified, "\n"), months.said(report)
 end
 
 local function without_zone() return (assert(fleet.tariff.flat { price = 0.3, currency = "EUR" })) end
@@ -36,25 +36,25 @@ describe("charge_by", function()
   } do
     for _, schedules in ipairs { true, false } do
       it("is ready with " .. what .. ", by " .. (schedules and "schedules" or "commands") .. ", in one stretch a night", function()
-        local report, told, said = june(case[1], { schedules = schedules })
+        local report, notified, reasons = june(case[1], { schedules = schedules })
         assert.same({ 30, 30 }, { report:ready_days(80) })
         assert.is_true(report.calls.data <= 150, tostring(report.calls.data))
         assert.is_true(report:sent() <= 30 * 3 + 5, tostring(report:sent()))
         assert.is_true(report.usd <= (schedules and 0.3 or 1), tostring(report.usd))
-        assert.matches(case[2], said, 1, true)
-        assert.matches("in the last hours", said, 1, true)
-        assert.is_nil(string.find(said, "it is cheapest", 1, true))
-        local count = select(2, string.gsub(told, "no new prices", ""))
+        assert.matches(case[2], reasons, 1, true)
+        assert.matches("in the last hours", reasons, 1, true)
+        assert.is_nil(string.find(reasons, "it is cheapest", 1, true))
+        local count = select(2, string.gsub(notified, "no new prices", ""))
         assert.is_true(case[1] == nil and count == 0 or case[1] ~= nil and count >= 29 and count <= 31, tostring(count))
-        assert.is_nil(string.find(told, "too short", 1, true))
+        assert.is_nil(string.find(notified, "too short", 1, true))
       end)
     end
   end
 
   it("says nothing of prices where they are there", function()
-    local _, told, said = june(function() return tariff end, { days = 3 })
-    assert.equal("", told)
-    assert.is_nil(string.find(said, "prices", 1, true))
+    local _, notified, reasons = june(function() return tariff end, { days = 3 })
+    assert.equal("", notified)
+    assert.is_nil(string.find(reasons, "prices", 1, true))
   end)
 
   -- The feed fails from one moment to another.
@@ -67,12 +67,12 @@ describe("charge_by", function()
   end
 
   it("keeps the last prices until midnight", function()
-    local _, told, said = june(failing("2026-06-02T17:00:00+02:00", "2026-06-02T23:30:00+02:00"), { days = 3 })
+    local _, notified, reasons = june(failing("2026-06-02T17:00:00+02:00", "2026-06-02T23:30:00+02:00"), { days = 3 })
     assert.matches(
       "charging until 19:12, then 01:00-04:00 tonight, ready by 07:00, about 2.21 EUR: from 60 % to 80 %; "
         .. "no new prices: away; the last ones hold until midnight",
-      said, 1, true)
-    assert.equal("no new prices: away; the last ones hold until midnight", told)
+      reasons, 1, true)
+    assert.equal("no new prices: away; the last ones hold until midnight", notified)
   end)
 
   for hour = 0, 23, 3 do

@@ -1,11 +1,11 @@
--- Notifications: what a person should know is told once, by every hook, and never by a dry run.
+-- Notifications: each hook reports an event to a person once, and a dry run reports nothing.
 
 local fleet = require "fleet"
 local months = require "spec.support.fixtures.month"
 local notify_command = require "fleet.cli.notify_command"
 
 -- Days in which nobody sees the car come; events of every run of the automation.
-local function told(options, run_options, runs)
+local function notified(options, run_options, runs)
   local events = {}
   local automation
   local habits = { { "07:30", "leave", miles = 70 }, { "17:45", "plug", start = false } }
@@ -33,7 +33,7 @@ end
 describe("a notification", function()
   it("has a sentence, a severity and a key, and says what it is about", function()
     local event
-    for _, one in ipairs(told()) do event = event or string.find(one.key, "^unseen") and one end
+    for _, one in ipairs(notified()) do event = event or string.find(one.key, "^unseen") and one end
     assert.matches("^it is not known whether the car is plugged in", event.text)
     assert.equal("warning", event.severity)
     assert.equal("unseen 2026-03-02", event.key)
@@ -44,7 +44,7 @@ describe("a notification", function()
 
   it("is sent once per key, also when the automation is stopped and run again", function()
     local seen = {}
-    for _, event in ipairs(told(nil, nil, 3)) do
+    for _, event in ipairs(notified(nil, nil, 3)) do
       assert.is_nil(seen[event.key], event.key)
       seen[event.key] = true
     end
@@ -53,13 +53,13 @@ describe("a notification", function()
 
   it("goes to the hook of run as well, and a hook that raises ends nothing", function()
     local count = 0
-    local events = told({ notify = function() error("no mail today") end }, { notify = function() count = count + 1 end })
+    local events = notified({ notify = function() error("no mail today") end }, { notify = function() count = count + 1 end })
     assert.same({}, events)
     assert.is_true(count > 0)
   end)
 
   it("is none in a dry run", function()
-    assert.same({}, told({ dry_run = true }))
+    assert.same({}, notified({ dry_run = true }))
   end)
 end)
 

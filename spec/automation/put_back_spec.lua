@@ -23,9 +23,9 @@ local function tariff_with(change)
 end
 
 -- Nights of charge_home_battery at a site that holds a tariff of this JSON text and this reserve, and answers settings by own(path,
--- body): a reply, or nothing for the simulator's. Returns what was sent as { name, body }, what was told, and the notes.
+-- body): a reply, or nothing for the simulator's. Returns what was sent as { name, body }, the notifications, and the notes.
 local function nights(text, more)
-  local sent, told, held, spoilt = {}, {}, text, more.reserve or 20
+  local sent, notified, held, spoilt = {}, {}, text, more.reserve or 20
   local service = require "fleet.sim.rehearsal.service"
   local serve = service.serve
   service.serve = function(stage, request)
@@ -50,14 +50,15 @@ local function nights(text, more)
   end
   local ok, report = pcall(months.of, { from = "2026-06-01", days = more.days or 1, zone = zone, tariff = false, habits = more.habits or {},
     ready_by = false, automation = function(_, site)
-      if more.automation then return more.automation(site, told) end
-      local own = { site = site, from = "01:00", to = "05:00", zone = zone, notify = function(event) told[#told + 1] = event.text end }
+      if more.automation then return more.automation(site, notified) end
+      local own = { site = site, from = "01:00", to = "05:00", zone = zone,
+        notify = function(event) notified[#notified + 1] = event.text end }
       for name, value in pairs(more.options or {}) do own[name] = value end
       return fleet.automation.charge_home_battery(own)
     end })
   service.serve = serve
   assert(ok, report)
-  return sent, table.concat(told, "\n"), months.said(report), { tariff = held, reserve = spoilt }
+  return sent, table.concat(notified, "\n"), months.said(report), { tariff = held, reserve = spoilt }
 end
 
 local function names(sent)
@@ -83,7 +84,7 @@ describe("the tariff of a site", function()
     ["that is no tariff at all"] = '{"surprise":[{"a":null},0.1]}',
   } do
     it(what .. " comes back byte by byte, every night", function()
-      local sent, _, said, holds = nights(text, { days = 2 })
+      local sent, _, reasons, holds = nights(text, { days = 2 })
       local night = "time_of_use_settings backup time_of_use_settings backup"
       assert.equal(night .. " " .. night, names(sent))
       for _, i in ipairs { 3, 7 } do
@@ -91,7 +92,7 @@ describe("the tariff of a site", function()
       end
       assert.equal(text, holds.tariff)
       assert.same({ 100, 20, 100, 20 }, percents(sent))
-      assert.matches("the reserve is back at", said, 1, true)
+      assert.matches("the reserve is back at", reasons, 1, true)
     end)
   end
 
@@ -101,7 +102,7 @@ describe("the tariff of a site", function()
 
   it("that the site refuses to take back is reported, and sent again until it is there", function()
     local refusals = 0
-    local sent, told, _, holds = nights(stored, { answer = function(name, body)
+    local sent, notified, _, holds = nights(stored, { answer = function(name, body)
       local back = name == "time_of_use_settings" and string.find(body, "Penny Power", 1, true)
       if back and refusals < 2 then
         refusals = refusals + 1
@@ -109,50 +110,50 @@ describe("the tariff of a site", function()
       end
     end })
     assert.equal(stored, holds.tariff)
-    assert.matches("the former tariff is not back yet: the site refused it", told)
+    assert.matches("the former tariff is not back yet: the site refused it", notified)
     assert.equal("20", holds.reserve)
     assert.same({ 100, 20 }, percents(sent))
   end)
 
   it("that the site stores in another form is no reason to send it for ever", function()
-    local sent, told = nights(stored, { answer = function(name, body)
+    local sent, notified = nights(stored, { answer = function(name, body)
       if name == "time_of_use_settings" and string.find(body, "Penny Power", 1, true) then
         return { status = 200, headers = {}, body = '{"response":{"code":201,"message":"Updated"}}' }
       end
     end })
     assert.is_true(#sent <= 6, names(sent))
-    assert.matches("the site keeps another tariff than was sent", told, 1, true)
+    assert.matches("the site keeps another tariff than was sent", notified, 1, true)
   end)
 end)
 
 describe("the reserve of a house", function()
   it("with a fraction comes back as the whole number beside it", function()
-    local sent, _, said = nights(nil, { reserve = "15.789473684210527", days = 2 })
+    local sent, _, reasons = nights(nil, { reserve = "15.789473684210527", days = 2 })
     assert.same({ 100, 16, 100, 16 }, percents(sent))
-    assert.matches("the reserve is back at", said, 1, true)
+    assert.matches("the reserve is back at", reasons, 1, true)
   end)
 
   for _, value in ipairs { "absent", "null", '"20"', "-3", "true", "[]", "{}" } do
     it("that is " .. value .. " is not changed, and the reason is reported", function()
-      local sent, told, said = nights(nil, { reserve = value })
+      local sent, notified, reasons = nights(nil, { reserve = value })
       assert.equal("", names(sent))
-      assert.matches("the home battery is not charged: the site does not report its backup reserve", said, 1, true)
-      assert.matches("the home battery is not charged", told, 1, true)
-      assert.equal(1, select(2, string.gsub(told, "the home battery is not charged", "")))
+      assert.matches("the home battery is not charged: the site does not report its backup reserve", reasons, 1, true)
+      assert.matches("the home battery is not charged", notified, 1, true)
+      assert.equal(1, select(2, string.gsub(notified, "the home battery is not charged", "")))
     end)
   end
 
   it("that the site keeps at 80 is reported once, and goes back", function()
-    local sent, told, said = nights(nil, { keeps = 80, days = 2 })
+    local sent, notified, reasons = nights(nil, { keeps = 80, days = 2 })
     assert.same({ 100, 20, 100, 20 }, percents(sent))
-    assert.equal("the site keeps 80 %, 100 % was sent", told)
-    assert.matches("filling the home battery to 100 %% until %a+ 05:00; the site keeps 80 %%", said)
+    assert.equal("the site keeps 80 %, 100 % was sent", notified)
+    assert.matches("filling the home battery to 100 %% until %a+ 05:00; the site keeps 80 %%", reasons)
   end)
 
   it("that was above what the site keeps is reported, and not sent all day", function()
-    local sent, told = nights(nil, { reserve = "90", keeps = 80 })
+    local sent, notified = nights(nil, { reserve = "90", keeps = 80 })
     assert.same({ 100, 90, 90, 90 }, percents(sent)) -- three attempts
-    assert.matches("the site keeps 80 %, ", told, 1, true)
+    assert.matches("the site keeps 80 %, ", notified, 1, true)
   end)
 
   it("that never shows what was accepted is sent three times, a quarter of an hour apart", function()
@@ -164,14 +165,14 @@ describe("the reserve of a house", function()
   end)
 
   it("that the site refuses to take back is reported, and sent again until it is there", function()
-    local sent, told, _, holds = nights(nil, { answer = function(_, body, count)
+    local sent, notified, _, holds = nights(nil, { answer = function(_, body, count)
       if string.find(body, ":20", 1, true) and count < 4 then
         return { status = 200, headers = {}, body = '{"response":{"code":400,"message":"Bad request"}}' }
       end
     end })
     assert.same({ 100, 20, 20, 20 }, percents(sent))
     assert.equal("20", holds.reserve)
-    assert.equal(1, select(2, string.gsub(told, "the former reserve is not back yet", "")))
+    assert.equal(1, select(2, string.gsub(notified, "the former reserve is not back yet", "")))
   end)
 
   it("comes back when the site no longer reports it", function()
@@ -184,24 +185,24 @@ describe("the reserve of a house", function()
   describe("in a storm", function()
     local function storm(more)
       local begins = fleet.time("2026-06-01T06:00:00Z")
-      more.automation = function(site, told)
-        return fleet.automation.storm_ready { site = site, notify = function(event) told[#told + 1] = event.text end,
+      more.automation = function(site, notified)
+        return fleet.automation.storm_ready { site = site, notify = function(event) notified[#notified + 1] = event.text end,
           warning = function(now) return now >= begins and now < begins + 3600 and { text = "wind" } or nil end }
       end
       return nights(nil, more)
     end
 
     it("comes back", function()
-      local sent, told = storm {}
+      local sent, notified = storm {}
       assert.same({ 100, 20 }, percents(sent))
-      assert.equal("storm warning: wind", told)
+      assert.equal("storm warning: wind", notified)
     end)
 
     it("that the site keeps at 80 is reported once, and goes back", function()
-      local sent, told, said = storm { keeps = 80 }
+      local sent, notified, reasons = storm { keeps = 80 }
       assert.same({ 100, 20 }, percents(sent))
-      assert.equal("storm warning: wind\nthe site keeps 80 %, 100 % was sent", told)
-      assert.matches("there is no warning", said, 1, true)
+      assert.equal("storm warning: wind\nthe site keeps 80 %, 100 % was sent", notified)
+      assert.matches("there is no warning", reasons, 1, true)
     end)
 
     it("with a fraction comes back as the whole number beside it", function()
@@ -210,21 +211,21 @@ describe("the reserve of a house", function()
 
     for _, value in ipairs { "absent", '"20"' } do
       it("that is " .. value .. " is left alone, which is reported", function()
-        local sent, told = storm { reserve = value }
+        local sent, notified = storm { reserve = value }
         assert.same({}, percents(sent))
-        assert.matches("does not report its backup reserve, which stays as it is", told, 1, true)
+        assert.matches("does not report its backup reserve, which stays as it is", notified, 1, true)
       end)
     end
 
     it("that the site refuses to take back is reported, and sent again until it is there", function()
-      local sent, told, _, holds = storm { answer = function(_, body, count)
+      local sent, notified, _, holds = storm { answer = function(_, body, count)
         if string.find(body, ":20", 1, true) and count < 4 then
           return { status = 200, headers = {}, body = '{"response":{"code":400,"message":"Bad request"}}' }
         end
       end }
       assert.same({ 100, 20, 20, 20 }, percents(sent))
       assert.equal("20", holds.reserve)
-      assert.matches("the former reserve is not back yet", told, 1, true)
+      assert.matches("the former reserve is not back yet", notified, 1, true)
     end)
   end)
 end)

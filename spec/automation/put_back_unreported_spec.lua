@@ -10,9 +10,9 @@ local begins, ends = fleet.time("2026-07-14T15:00:00+02:00"), fleet.time("2026-0
 local one, five = fleet.time("2026-07-14T01:00:00+02:00"), fleet.time("2026-07-14T05:00:00+02:00")
 
 -- A day of a site whose reserve is 20. change(path, request, reply, now): what is answered in place of the reply; nil before it is served.
--- Returns the percents that were sent, the reserve at the end of the day, and what was told.
+-- Returns the percents that were sent, the reserve at the end of the day, and the notifications.
 local function day(make, change, habits)
-  local serve, sent, told, last = service.serve, {}, {}, nil
+  local serve, sent, notified, last = service.serve, {}, {}, nil
   service.serve = function(world, request)
     local path = string.match(request.url, "energy_sites/%d+/([%w_]+)")
     local _, now = fleet.loop.clock()
@@ -28,10 +28,10 @@ local function day(make, change, habits)
   end
   local ok, why = pcall(months.of, { from = "2026-07-14", days = 1, habits = all,
     energy_site = { components = { battery = true }, battery_count = 1, backup_reserve_percent = 20 },
-    automation = function(_, site) return make(site, function(event) told[#told + 1] = event.text end) end })
+    automation = function(_, site) return make(site, function(event) notified[#notified + 1] = event.text end) end })
   service.serve = serve
   assert(ok, why)
-  return sent, last, told
+  return sent, last, notified
 end
 
 local function storm_ready(more)
@@ -64,10 +64,10 @@ end
 
 describe("while a site does not say its reserve", function()
   it("nothing is put back, and nothing forgotten", function()
-    local sent, last, told = day(storm_ready(), without_reserve(ends, ends + 1.5 * hour))
-    assert.same({ { 100, 20 }, 20, { "storm warning: wind" } }, { sent, last, told })
-    sent, last, told = day(charge_home_battery, without_reserve(five, five + 3 * hour))
-    assert.same({ { 100, 20 }, 20, {} }, { sent, last, told })
+    local sent, last, notified = day(storm_ready(), without_reserve(ends, ends + 1.5 * hour))
+    assert.same({ { 100, 20 }, 20, { "storm warning: wind" } }, { sent, last, notified })
+    sent, last, notified = day(charge_home_battery, without_reserve(five, five + 3 * hour))
+    assert.same({ { 100, 20 }, 20, {} }, { sent, last, notified })
   end)
 
   it("what a person has set in between stays", function()
@@ -78,9 +78,9 @@ end)
 
 describe("what was refused", function()
   it("is not put back: nothing of ours is there", function()
-    local sent, last, told = day(charge_home_battery, refusing(one, five), { ["02:00"] = 50 })
+    local sent, last, notified = day(charge_home_battery, refusing(one, five), { ["02:00"] = 50 })
     for _, percent in ipairs(sent) do assert.equal(100, percent) end
-    assert.same({ 50, {} }, { last, told })
+    assert.same({ 50, {} }, { last, notified })
     sent, last = day(storm_ready(), refusing(begins, ends), { ["16:00"] = 100 })
     for _, percent in ipairs(sent) do assert.equal(100, percent) end
     assert.equal(100, last)

@@ -145,9 +145,9 @@ describe("kill -9 while house and car are ready for a storm", function()
 end)
 
 describe("a wall clock that is set", function()
-  -- Looks at the list of products in the six hours after the clock was set by so many seconds, and what was told.
+  -- Looks at the list of products in the six hours after the clock was set by so many seconds, and the notifications.
   local function looks_after(jump, make)
-    local service, count, jumped, told = require "fleet.sim.rehearsal.service", 0, nil, {}
+    local service, count, jumped, notified = require "fleet.sim.rehearsal.service", 0, nil, {}
     local serve = service.serve
     service.serve = function(stage, request)
       if jumped and string.find(request.url, "/products", 1, true) then count = count + 1 end
@@ -155,7 +155,7 @@ describe("a wall clock that is set", function()
     end
     local ok, raised = pcall(months.of, { from = "2026-05-05", days = 1, habits = {}, vehicle = { state = "asleep" },
       automation = function(car)
-        local one = make(car, function(event) told[#told + 1] = event.text end)
+        local one = make(car, function(event) notified[#notified + 1] = event.text end)
         fleet.spawn(function()
           fleet.sleep(6 * 3600)
           local real = fleet.loop.clock
@@ -171,16 +171,16 @@ describe("a wall clock that is set", function()
       end })
     service.serve = serve
     assert(ok, raised)
-    return count, told
+    return count, notified
   end
 
   for _, jump in ipairs { -400 * 86400, -7200, 7200 } do
     it("by " .. jump .. " seconds stops no automation", function()
-      local count, told = looks_after(jump, function(car, notify)
+      local count, notified = looks_after(jump, function(car, notify)
         return fleet.automation.keep_limit { car = car, level = 80, notify = notify }
       end)
       assert.is_true(count >= 5 and count <= 9, tostring(count))
-      assert.same({}, told)
+      assert.same({}, notified)
     end)
   end
 

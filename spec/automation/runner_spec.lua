@@ -181,12 +181,12 @@ describe("running", function()
   end)
 
   it("waits, when asked to, until the other has ended, says so once, and can be stopped meanwhile", function()
-    local told, ran, stopped = {}, nil, nil
+    local notified, ran, stopped = {}, nil, nil
     months.of { days = 1, habits = {}, automation = function(own)
       local options = { car = own, ready_by = "07:00", tariff = months.tariff }
       local make = fleet.automation.charge_by
       local first, second, third = make(options), make(options), make(options)
-      local waiting = { wait = true, notify = function(event) told[#told + 1] = event.text end }
+      local waiting = { wait = true, notify = function(event) notified[#notified + 1] = event.text end }
       fleet.spawn(function()
         fleet.sleep(60)
         fleet.spawn(function() stopped = third:run { wait = true } end)
@@ -207,7 +207,7 @@ describe("running", function()
     end }
     assert.is_true(stopped)
     assert.is_true(ran)
-    assert.same({ "already runs in another process; it starts here when that one ends" }, told)
+    assert.same({ "already runs in another process; it starts here when that one ends" }, notified)
   end)
 
   it("that is stopped before it has started ends at once", function()

@@ -4,14 +4,14 @@ local look = require "fleet.automation.look"
 local vehicles = require "fleet.telemetry.vehicle"
 
 local VIN = "5YJ3000TEST000001"
-local self, state, calls, now, vehicle, told
+local self, state, calls, now, vehicle, notified
 
 local function full()
   return { charge_state = { charging_state = "Charging", battery_level = 50, charge_limit_soc = 80, charger_pilot_current = 16 } }
 end
 
 before_each(function()
-  calls, told = {}, {}
+  calls, notified = {}, {}
   now = select(2, require("fleet").loop.clock())
   vehicle = vehicles.new(VIN)
   local car = { vin = VIN, vehicle_data = function()
@@ -77,7 +77,7 @@ describe("a look", function()
     vehicle.left = vehicle.left - 60
     assert.same({ false, nil, now + 60 }, { look.look(self, state, action) })
     assert.equal(1, #calls)
-    assert.same({}, told)
+    assert.same({}, notified)
     vehicle.left_at, state.awake_since = now - 600, now - 600
     assert.is_true(look.look(self, state, action))
     assert.equal(2, #calls)
@@ -116,25 +116,25 @@ describe("a look", function()
   it("says once that a car which is awake does not stream", function()
     self.dry, state.awake_since = false, now - 700
     self.handle = require("fleet").new({ base_url = "http://127.0.0.1:9", token = "none" }):vehicle(VIN)
-    self.hooks = { function(event) told[#told + 1] = event.text end }
+    self.hooks = { function(event) notified[#notified + 1] = event.text end }
     look.look(self, state, action)
     look.look(self, state, action)
     assert.equal(2, #calls)
-    assert.equal(1, #told)
-    assert.matches("not connected to the receiver", told[1])
+    assert.equal(1, #notified)
+    assert.matches("not connected to the receiver", notified[1])
   end)
 
   it("does not say so of a car whose connection has just ended", function()
     self.dry, state.awake_since = false, now - 7000
     self.handle = require("fleet").new({ base_url = "http://127.0.0.1:9", token = "none" }):vehicle(VIN)
-    self.hooks = { function(event) told[#told + 1] = event.text end }
+    self.hooks = { function(event) notified[#notified + 1] = event.text end }
     connect()
     vehicles.leaves(vehicle, { connection = 1, arrived = now - 60 })
     vehicle.left = vehicle.left - 60
     look.look(self, state, action)
-    assert.same({}, told)
+    assert.same({}, notified)
     vehicle.left_at = now - 700
     look.look(self, state, action)
-    assert.equal(1, #told)
+    assert.equal(1, #notified)
   end)
 end)

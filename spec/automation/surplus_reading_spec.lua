@@ -98,7 +98,7 @@ describe("a day on which the site falls silent", function()
 
   -- spoil(body): what the site answers from then on.
   local function day(spoil)
-    local told = {}
+    local notified = {}
     local report = damage.while_spoilt(function(body, path)
       local _, at = fleet.loop.clock()
       if path == "live_status" and at >= gone then return spoil(body) end
@@ -107,10 +107,10 @@ describe("a day on which the site falls silent", function()
         vehicle = { charge_state = { battery_level = 20, charge_limit_soc = 90, charge_current_request_max = 16 } },
         automation = function(car, site)
           return fleet.automation.surplus_charge { car = car, site = site, zone = "Europe/Berlin", wake = true,
-            notify = function(event) told[#told + 1] = event.text end }
+            notify = function(event) notified[#notified + 1] = event.text end }
         end }
     end)
-    return report, table.concat(told, "\n")
+    return report, table.concat(notified, "\n")
   end
 
   local last
@@ -123,7 +123,7 @@ describe("a day on which the site falls silent", function()
   } do
     it("stops the car within half an hour and reports it once, when it " .. what, function()
       last = nil
-      local report, told = day(spoil)
+      local report, notified = day(spoil)
       local stopped
       for _, command in ipairs(report.commands) do
         if command.at >= gone then
@@ -133,7 +133,7 @@ describe("a day on which the site falls silent", function()
       end
       assert.is_truthy(stopped)
       assert.is_true(stopped.at - gone <= 2400, tostring(stopped.at - gone))
-      assert.is_true(told ~= "")
+      assert.is_true(notified ~= "")
     end)
   end
 end)

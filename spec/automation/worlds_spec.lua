@@ -21,7 +21,7 @@ local kept = { 1, 3, 8, 20, 56, 61, 160 }
 -- it was first shown, an hour short.
 -- handled 981: after long nights the plan for one that nobody had seen began in the evening, when the car comes, and it was looked for a
 -- quarter of an hour after that. of 1599, 489: a stretch ended in the minute in which the next one began, and ended that. handled 446:
--- late cars were not looked for at the second stretch. started 1999: the rate was told from the last three percent, and was a half too
+-- late cars were not looked for at the second stretch. started 1999: the rate came from the last three percent, and was a half too
 -- high. handled 1649: what the owner stopped in a stretch was taken for stopped by it. handled 407: the simulated car's clock was set after
 -- the hour that it leaves out, so that what was to begin in that hour had begun. started 1624, 1828, older 704, of 1468, handled 1468:
 -- a car that was found full was taken to have come at that moment, and to have had enough: it was looked for too late from then on.
@@ -83,16 +83,16 @@ describe("charge_by in random worlds", function()
     world.wake = false
     report = worlds.rehearse(world)
     assert.is_true(level() < 69, tostring(level()))
-    local told = ""
-    for _, note in ipairs(report.notes) do told = told .. note.text .. "\n" end
-    assert.matches("no schedule for tonight and is asleep: whether it came is not known; wake = true", told, 1, true)
+    local notified = ""
+    for _, note in ipairs(report.notes) do notified = notified .. note.text .. "\n" end
+    assert.matches("no schedule for tonight and is asleep: whether it came is not known; wake = true", notified, 1, true)
     assert.same({ 1, 0 }, { wakes - (report.calls.wake or 0), report.calls.wake or 0 })
   end)
 
   it("an entry that ends what another one has started is reported", function()
     local world = worlds.of(1, 4)
     local report = worlds.rehearse(world)
-    local function told(from, to)
+    local function notified(from, to)
       local list = {}
       for id, times in ipairs { { 1320, 360 }, { from, to } } do
         local params = { id = id, start_enabled = true, end_enabled = true, start_time = times[1], end_time = times[2] }
@@ -101,9 +101,9 @@ describe("charge_by in random worlds", function()
       local changed = setmetatable({ commands = list }, { __index = report })
       return worlds.broken(world, changed) or "nothing"
     end
-    assert.equal("nothing", told(1200, 1305))
-    assert.matches("an entry ends what another one began", told(1200, 1320), 1, true)
-    assert.matches("an entry ends what another one began", told(1200, 60), 1, true)
+    assert.equal("nothing", notified(1200, 1305))
+    assert.matches("an entry ends what another one began", notified(1200, 1320), 1, true)
+    assert.matches("an entry ends what another one began", notified(1200, 60), 1, true)
   end)
 
   for _, one in ipairs(dear) do
@@ -149,14 +149,14 @@ end)
 describe("a world without the requests of its free looks", function()
   local house = require "spec.support.fixtures.house_worlds"
 
-  local function told(report)
+  local function notified(report)
     return { report.commands, report.looks, report.samples, report.notes, report.ready, report.refused, report.calls, report.hands or {} }
   end
 
   for _, kind in ipairs { "started", "older", "handled" } do
     it("has the same report: charge_by " .. kind, function()
       local long = worlds.rehearse(worlds[kind](20, 6))
-      assert.same(told(long), told(short_way.taken(worlds.rehearse, worlds[kind](20, 6))))
+      assert.same(notified(long), notified(short_way.taken(worlds.rehearse, worlds[kind](20, 6))))
       assert.is_true(#long.commands > 0)
     end)
   end
@@ -164,7 +164,7 @@ describe("a world without the requests of its free looks", function()
   for _, kind in ipairs(house.kinds) do
     it("has the same report: " .. kind, function()
       local long = house.rehearse(house.of(kind, 2))
-      assert.same(told(long), told(short_way.taken(house.rehearse, house.of(kind, 2))))
+      assert.same(notified(long), notified(short_way.taken(house.rehearse, house.of(kind, 2))))
     end)
   end
 

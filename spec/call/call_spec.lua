@@ -189,13 +189,13 @@ describe("options", function()
   end
 
   it("timeout is what is left for the host's own HTTP", function()
-    local begun, took = nil, {}
+    local began, took = nil, {}
     local car, requests = seam.car(function()
-      took[#took + 1] = core.clock() - begun
+      took[#took + 1] = core.clock() - began
       return seam.answer(seam.done)
     end, { timeout = 40 })
     for i, given in ipairs { { 20, { timeout = 20 } }, { 40 } } do
-      begun = core.clock()
+      began = core.clock()
       car:honk_horn(given[2])
       local left = requests[i].timeout
       assert.is_true(left <= given[1] and left >= given[1] - took[i], left)

@@ -15,7 +15,7 @@ describe("the budgets", function()
     end
     for _, name in ipairs {
       "sign", "sign-lua", "sign-heap", "handshake", "request-1", "request-64", "request-1000", "tariff", "tariff-rows", "tariff-growth",
-      "store-tick", "store-cpu", "cancel", "session-memory", "client-memory", "request-memory", "require", "proxy-cpu", "proxy-p99",
+      "store-turn", "store-cpu", "cancel", "session-memory", "client-memory", "request-memory", "require", "proxy-cpu", "proxy-p99",
       "proxy-memory", "many-vehicles", "redis-trips", "store-open",
     } do
       assert.is_true(named[name], name)

@@ -100,7 +100,7 @@ describe("create_fleet_telemetry_config", function()
       local client = service(case[1], case[2])
       assert.error_matches(function()
         client:create_fleet_telemetry_config { vins = { vin }, config = config(), audience = "vehicle" }
-      end, "audience is said in a token that is signed here")
+      end, "audience is part of a token that the client signs")
     end
   end)
 

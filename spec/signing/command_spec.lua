@@ -377,10 +377,10 @@ describe("several commands to one vehicle", function()
   end)
 
   it("of both domains do not wait for each other", function()
-    local car, begun = world:car(), world.time.now()
+    local car, began = world:car(), world.time.now()
     watch(10)
     together { function() return car:door_lock() end, function() return car:honk_horn() end }
-    assert.is_true(world.time.now() - begun < 30)
+    assert.is_true(world.time.now() - began < 30)
     assert.equal(2, #world.ran)
   end)
 
@@ -507,9 +507,9 @@ describe("a signed message", function()
     local car = world:car()
     assert(car:honk_horn { wake = true })
     event "sleep"
-    local begun = world.time.now()
+    local began = world.time.now()
     assert(car:honk_horn { wake = true })
-    assert.is_true(world.time.now() - begun >= 40)
+    assert.is_true(world.time.now() - began >= 40)
     assert.equal(2, #world.ran)
     for _, entry in ipairs(world.logs) do assert.is_nil(entry.message and entry.message:find("fault", 1, true)) end
   end)

@@ -340,10 +340,10 @@ describe("a store that", function()
     local store = fleet.store.memory()
     local lease = assert(store:lease(key_of(), 1000))
     local car = world:car { store = store }
-    local begun = world.time.now()
+    local began = world.time.now()
     local _, err = car:honk_horn { timeout = 7 }
     assert.same({ "busy", "not_sent" }, { err.kind, err.outcome })
-    assert.is_true(world.time.now() - begun > 6)
+    assert.is_true(world.time.now() - began > 6)
     lease:release()
     assert(car:honk_horn())
   end)
@@ -368,9 +368,9 @@ describe("a store that", function()
         fleet.spawn(function() while not stop do assert(one:flash_lights()) end end)
       end
       fleet.sleep(1)
-      local begun = world.time.now()
+      local began = world.time.now()
       assert(other:honk_horn())
-      waited, stop = world.time.now() - begun, true
+      waited, stop = world.time.now() - began, true
     end)
     assert.is_true(waited < 4, "waited for " .. waited .. " s")
     assert.equal(1, leases.most)

@@ -86,6 +86,9 @@ describe("some hundred cars that come back at once", function()
       bad[name] = value
       assert.has_error(function() many.check(bad) end)
     end
+    many.check_budgets { cars = 10000, memory = 24, cpu = 99 }
+    assert.error_matches(function() many.check_budgets { cars = 10000, memory = 24.1, cpu = 99 } end, "24.1 KB")
+    assert.error_matches(function() many.check_budgets { cars = 10000, memory = 24, cpu = 101 } end, "1.01 seconds of CPU")
     local cars, why = many.possible(1e9)
     assert.is_true(cars < 1e9)
     assert.matches("ulimit %-n is %d+: raise it to", why)

@@ -44,7 +44,7 @@ local function run_kind(one, given, say)
   return figures
 end
 
---- given: worlds, part, parts, days, kind. Returns the figures of each kind; say(line) is told what happens.
+--- given: worlds, part, parts, days, kind. Returns the figures of each kind; say(line) gets a line for each world.
 function M.run(given, say)
   local all = {}
   for _, one in ipairs(kinds()) do

@@ -79,7 +79,7 @@ function M.create(plain, client, params, options, ...)
   local context = core.context(client)
   local commands = context.config.commands
   if params.audience and (not context.keys or commands == "proxy" or commands == "plain") then
-    errors.usage(row.method .. ": audience is said in a token that is signed here, with a key and without a proxy")
+    errors.usage(row.method .. ": audience is part of a token that the client signs: it needs a key and no proxy")
   end
   local _, wall = context.clock()
   local report = telemetry_check.check(params.config, wall)

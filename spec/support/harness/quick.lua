@@ -31,8 +31,8 @@ return function(fleet)
   end
 
   function loop.wait(seconds)
-    local begun = clock()
+    local began = clock()
     wait((flying > 0 or not seconds) and seconds or 0)
-    now = now + ((flying > 0 or not seconds) and clock() - begun or seconds)
+    now = now + ((flying > 0 or not seconds) and clock() - began or seconds)
   end
 end

@@ -31,7 +31,7 @@ local M = {
   },
 }
 
---- The warning is a function of the user; what it raises is no warning, and is said.
+--- The warning is a function of the user. An error that it raises is no warning, and is reported.
 function M.observe(config, now)
   local ok, found = pcall(config.warning, now)
   if not ok then return { problem = tostring(found) } end

@@ -96,7 +96,7 @@ end
 
 local oldest = 900 -- seconds after which a reading says nothing of now
 
--- When a reading was taken: its own time counts, as a gateway that is cut off leaves the last one standing.
+-- When a reading was taken: its own time counts, because a gateway without a connection repeats its last one.
 local function taken_at(state, live)
   local at = live.timestamp and core.time(live.timestamp) or state.at.live_status
   return math.min(at, state.at.live_status)

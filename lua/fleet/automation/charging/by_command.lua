@@ -33,12 +33,12 @@ local least_rest = 300 -- a level shows whole percents: what should be reached i
 
 -- ---- what is to be done ----
 
--- A sentence for each look: what is reckoned in between is no change of mind.
+-- The sentence changes only with a look: estimates in between do not change it.
 local function why_it_charges(config, now, state, f)
-  local said, at = state.memory.said, state.at.charge_state
-  if said and said.at == at and said.charging == manual_override.is_charging(state.seen.charge_state) then return said.why end
+  local last, at = state.memory.sentence, state.at.charge_state
+  if last and last.at == at and last.charging == manual_override.is_charging(state.seen.charge_state) then return last.why end
   local why = sentence.plan(config, now, state, f)
-  state.memory.said = { at = at, charging = manual_override.is_charging(state.seen.charge_state), why = why }
+  state.memory.sentence = { at = at, charging = manual_override.is_charging(state.seen.charge_state), why = why }
   return why
 end
 
@@ -253,7 +253,7 @@ end
 
 -- The car has a minute to begin by its own schedule, and is then looked at. nil: it has none, or was looked at.
 local function begins_by_itself(config, now, state, f)
-  local at = single.begun(config, now, state)
+  local at = single.began_at(config, now, state)
   if not at or f.missing <= 0 or manual_override.is_charging(state.seen.charge_state) then return nil end
   if now >= single.begins_until(at) then
     local looks = poll_schedule.due(config, now, state, config.sections, at)

@@ -151,7 +151,7 @@ local function next_look(config, now, state, f)
   return look
 end
 
--- ---- what is said ----
+-- ---- sentences ----
 
 local function is_planned(config, state, f)
   return f.known and f.missing > 0 and not session.obstacle(config, state, f.session)
@@ -205,18 +205,18 @@ end
 -- Between looks the sentence of a plan changes when a stretch of it begins or ends, and not before.
 local function why_now(config, now, state)
   local m = state.memory
-  local said = m.planned
-  if not said then return m.why end
+  local planned = m.planned
+  if not planned then return m.why end
   local slots = {}
   for _, slot in ipairs(m.plan or {}) do
     if slot.to > now then slots[#slots + 1] = slot end
   end
   local part = #slots .. (slots[1] and slots[1].from <= now and " running" or "")
-  said.part = said.part or part
-  if said.part == part then return m.why end
-  if not slots[1] then return "the plan has ended" .. (said.late and "" or string.format(": %g %% should be reached", config.level)) end
-  local f = { slots = slots, rate = said.rate, deadline = said.deadline, late = said.late, overdue = said.overdue }
-  f.missing = math.max(0, missing_at({ slots = m.plan, missing = said.missing, rate = said.rate }, said.at, now))
+  planned.part = planned.part or part
+  if planned.part == part then return m.why end
+  if not slots[1] then return "the plan has ended" .. (planned.late and "" or string.format(": %g %% should be reached", config.level)) end
+  local f = { slots = slots, rate = planned.rate, deadline = planned.deadline, late = planned.late, overdue = planned.overdue }
+  f.missing = math.max(0, missing_at({ slots = m.plan, missing = planned.missing, rate = planned.rate }, planned.at, now))
   f.level = config.level - f.missing
   return sentence.plan(config, now, state, f, slots[1].from > now)
 end

@@ -251,12 +251,12 @@ function M.wanted(config, now, state, f)
   local from, had = check_in_at(config, state, f.rate), M.seen(state, check_in)
   check_ins.clip(stretches or {}, check_ins.is_close(had, from) and had.start_time or from)
   for i, one in ipairs(stretches or {}) do list[i] = steady(state, one) end
-  local standing = list
+  local kept = list
   if not stretches then
-    standing = {}
-    for i, one in ipairs(M.stretches(state)) do standing[i] = one.seen end
+    kept = {}
+    for i, one in ipairs(M.stretches(state)) do kept[i] = one.seen end
   end
-  from = check_ins.clear_of(standing, check_ins.in_a_cheap_hour(config, now, f, standing, from, had))
+  from = check_ins.clear_of(kept, check_ins.in_a_cheap_hour(config, now, f, kept, from, had))
   if ends then list[1] = steady(state, end_of_tonight(config, state.memory, f.slots[1].to)) end
   if from then list[#list + 1] = entry(state.memory, check_in, from, from + check_ins.minutes) end
   return list, stretches == nil, usual

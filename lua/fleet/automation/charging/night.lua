@@ -36,7 +36,7 @@ local function clipped(list, from, to)
 end
 
 -- The car's entries for a night without a look.
-local function standing(config, state, to)
+local function stretches_in_car(config, state, to)
   local list = {}
   for _, one in ipairs(entries.stretches(state)) do
     local from = local_time.next(config.local_zone, to - 86400 - 1, one.start_time)
@@ -62,7 +62,7 @@ function M.of(config, now, state)
   night.level = battery.level(now, state, charge, night.rate)
   night.tariff = state.inputs and state.inputs.tariff or type(config.tariff) == "table" and config.tariff or nil
   night.in_car = entries.any(state)
-  local slots = night.in_car and (state.memory.plan or standing(config, state, night.to)) or planned(config, now, state, night)
+  local slots = night.in_car and (state.memory.plan or stretches_in_car(config, state, night.to)) or planned(config, now, state, night)
   night.slots = clipped(slots, now, night.to)
   night.prices = night.tariff and prices_of(night.tariff, now, night.to) or {}
   night.currency = night.tariff and night.tariff.currency ~= "" and night.tariff.currency or nil

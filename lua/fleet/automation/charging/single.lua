@@ -20,7 +20,7 @@ local function minutes_of(config, at)
 end
 
 -- The car's scheduled time if it is ours. It may be any of the last two, because a command without a reply may have arrived.
-local function standing(state)
+local function scheduled_minutes(state)
   local charge = state.seen.charge_state or {}
   if charge.scheduled_charging_mode ~= "StartAt" then return nil end
   for _, minutes in ipairs(state.memory.single or {}) do
@@ -30,13 +30,13 @@ end
 
 local function may_be_set(config, state)
   local mode = state.seen.charge_state.scheduled_charging_mode
-  return config.schedules and state.memory.older and (mode == "Off" or standing(state) ~= nil)
+  return config.schedules and state.memory.older and (mode == "Off" or scheduled_minutes(state) ~= nil)
 end
 
 --- The command that has the car begin by itself at a moment, in a list, where it is awake now and has another time.
 function M.set(config, now, state, at, why)
   if not may_be_set(config, state) or not poll_schedule.awake(state, now) or now - (state.at.charge_state or 0) > 120 then return {} end
-  local minutes, had = minutes_of(config, at + 59), standing(state)
+  local minutes, had = minutes_of(config, at + 59), scheduled_minutes(state)
   if had == minutes then return {} end
   state.memory.single = { minutes, had }
   return { actions.command("set_scheduled_charging", why, {
@@ -46,8 +46,8 @@ function M.set(config, now, state, at, why)
 end
 
 --- The time, within the last few minutes, at which the car should have started by itself; or nil.
-function M.begun(config, now, state)
-  local minutes = standing(state)
+function M.began_at(config, now, state)
+  local minutes = scheduled_minutes(state)
   local at = minutes and local_time.last(config.local_zone, now + 60, minutes)
   return at and now - at <= begun_for and at or nil
 end
@@ -57,24 +57,24 @@ function M.begins_until(at) return at + begins_within end
 
 --- The next moment at which the car begins by itself; or nil.
 function M.next(config, now, state)
-  local minutes = standing(state)
+  local minutes = scheduled_minutes(state)
   return minutes and local_time.next(config.local_zone, now, minutes)
 end
 
 --- Whether the car begins by itself at a moment.
 function M.is_set(config, state, at)
-  return standing(state) == minutes_of(config, at + 59)
+  return scheduled_minutes(state) == minutes_of(config, at + 59)
 end
 
 --- Whether a car that is plugged in at a moment waits for a time of ours.
 function M.waits(config, state, now)
-  local minutes = standing(state)
+  local minutes = scheduled_minutes(state)
   return minutes ~= nil and (minutes_of(config, now) - minutes) % 1440 > waits_after
 end
 
 --- Whether a car that charges began by this schedule, or may have when it was plugged in after its time.
 function M.explains(config, state)
-  local minutes, charge, at = standing(state), state.seen.charge_state, state.at.charge_state
+  local minutes, charge, at = scheduled_minutes(state), state.seen.charge_state, state.at.charge_state
   if not minutes or not manual_override.is_charging(charge) then return false end
   local since = (minutes_of(config, stays.began(charge, at) + 300) - minutes) % 1440
   return since <= waits_after
@@ -82,7 +82,7 @@ end
 
 --- Whether a person started charging although the car would have waited.
 function M.begun_by_hand(config, state)
-  return standing(state) ~= nil and manual_override.is_charging(state.seen.charge_state) and not M.explains(config, state)
+  return scheduled_minutes(state) ~= nil and manual_override.is_charging(state.seen.charge_state) and not M.explains(config, state)
 end
 
 return M

@@ -1,4 +1,4 @@
--- The budgets `store-tick` and `store-cpu`: 50 signed commands at once, one per vehicle, with sessions known. How long the
+-- The budgets `store-turn` and `store-cpu`: 50 signed commands at once, one per vehicle, with sessions known. How long the
 -- longest tick of the loop is with the file store, in milliseconds, and the processor time of the process with it, over that
 -- with a memory store of the caller.
 
@@ -34,5 +34,5 @@ stop()
 
 print(string.format("store: longest tick %.1f ms, %.0f us of CPU per command; memory store %.1f ms, %.0f us", file_tick * 1e3,
   file_cpu / vehicles * 1e6, memory_tick * 1e3, memory_cpu / vehicles * 1e6))
-print(string.format("store-tick %.1f 10 %s", file_tick * 1e3, verdict(file_tick * 1e3, 10)))
+print(string.format("store-turn %.1f 10 %s", file_tick * 1e3, verdict(file_tick * 1e3, 10)))
 print(string.format("store-cpu %.2f 1.5 %s", file_cpu / memory_cpu, verdict(file_cpu / memory_cpu, 1.5)))
