@@ -68,7 +68,7 @@ end
 local function outcome(result, err)
   if not result then return string.format("failed: %s [%s, %s]", err.message, err.kind, tostring(err.outcome)) end
   local how = result.via .. (result.authenticated and ", answer authenticated" or "")
-  return (result.changed and "done" or "already so: " .. result.reason) .. " (" .. how .. ")"
+  return (result.changed and "done" or "nothing to do: " .. result.reason) .. " (" .. how .. ")"
 end
 
 local function vehicles(client)
@@ -92,7 +92,6 @@ local function signed(car, unsigned)
   say("unsigned horn:         %s", outcome(unsigned:honk_horn()))
   local result, err = car:honk_horn()
   say("signed horn:           %s", outcome(result, err))
-  if result and result.via == "signed" then say("signed command accepted by a vehicle that refuses unsigned ones") end
   local limit = assert(car:set_charge_limit { percent = 80 })
   say("signed charge limit:   %s", outcome(limit))
 end
@@ -132,12 +131,10 @@ local function tariffs()
     energy_charges = { Year = { rates = { ON_PEAK = 0.41, OFF_PEAK = 0.22 } } }, demand_charges = {},
   }
   local found = fleet.tariff.check(t)
-  for _, problem in ipairs(found.problems) do
-    say("tariff problem: %s %s %s (nothing is sent)", problem.kind, problem.season or "", problem.span or "")
-  end
+  say("%s", (string.gsub(fleet.tariff.explain(found), "%s+$", "")))
+  say("nothing is sent. The off-peak period ends an hour early; the corrected tariff:")
   year.tou_periods.OFF_PEAK = period(21, 16)
   local mended = assert(fleet.tariff.new(t))
-  say("tariff mended; the week as it will be charged:")
   print((mended:text()))
 end
 
@@ -156,7 +153,7 @@ local function charging_day(client, addresses)
   world = control { advance = (17.5 * 3600 - world.now) % 86400 }
   assert(car:add_charge_schedule { id = 1, days_of_week = { "all" }, enabled = true, start_enabled = true, start_time = 30,
     end_enabled = true, end_time = 6 * 60, lat = 52.5, lon = 13.4 })
-  say("half past five in the evening: plugged in, to be charged to 80 %% from half past midnight, when energy is cheap")
+  say("17:30: plugged in. The car's own schedule charges it to 80 %% from 00:30, when energy is cheap")
   local cost, added, shown = 0.0, 0.0, nil
   for _ = 1, 24 do
     local charge = assert(car:vehicle_data { endpoints = { "charge_state" } }).charge_state
@@ -190,8 +187,13 @@ local function automation()
   local month = two_days(tariff, function(car)
     return fleet.automation.charge_by { car = car, ready_by = "07:00", level = 80, tariff = tariff, wake = true }
   end)
+  say("it is 18:00; the car is plugged in with 45 %%. The commands that are sent, and why:")
   for _, note in ipairs(month.notes) do
-    if string.find(note.text, "^sent ") then say("%s  %s", os.date("!%a %H:%M UTC", math.floor(note.at)), note.text) end
+    local command, why = string.match(note.text, "^sent ([%w_]+): (.+)$")
+    -- What follows the semicolon is about this command; the plan before it is the same in each. Berlin is one hour ahead of UTC.
+    if command then
+      say("%s  %-20s %s", os.date("!%a %H:%M", math.floor(note.at) + 3600), command, string.match(why, "; (.+)$") or why)
+    end
   end
   local at_once = two_days(tariff, function() return {} end)
   local at_seven = assert(month.ready[2], "two days have two mornings").level

@@ -67,7 +67,7 @@ function M.files()
   put("doc/manual/automations.md", "|---|---|---|\n", "\n\n", table.concat(each(function(name, is)
     return string.format("| [%s](automation-%s.md) | %s | %d |", name, name, is.doc, is.precedence)
   end), "\n"))
-  put("doc/manual.md", "<!-- automations -->\n", "<!-- end -->", table.concat(each(function(name, is)
+  put("doc/manual.md", ": describe what should be true; `fleet run` does it\n", "- [Schedules of a car]", table.concat(each(function(name, is)
     return string.format("- [%s](manual/automation-%s.md): %s\n", name, name, is.doc)
   end)))
   local heads = "| Option | Default | Meaning |\n|---|---|---|\n"

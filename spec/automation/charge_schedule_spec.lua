@@ -82,7 +82,7 @@ describe("charge_by with schedules in the car", function()
   it("gives each command its purpose: no two have the same, and none is sent twice", function()
     local month = rehearse(nil, { days = 4 })
     local notified = {}
-    local kinds = { ["to show that it is plugged in"] = 0, ["; the car has shown that it is plugged in"] = 0,
+    local kinds = { ["shows without a billed wake that it is plugged in"] = 0, ["; the car has shown that it is plugged in"] = 0,
       ["on the following nights"] = 0 }
     for _, note in ipairs(month.notes) do
       local text = string.match(note.text, "^sent (.+)$")

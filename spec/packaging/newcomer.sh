@@ -30,7 +30,7 @@ cd "$directory/fleet"
 done_with "$(ls)" "README.md"
 
 step "make demo"
-done_with "$(clean make demo 2>&1)" "signed command accepted"
+done_with "$(clean make demo 2>&1)" "signed horn:           done (signed"
 
 if [ "${WITH_TESTS:-}" ]; then
   lua=$(readlink /etc/alternatives/lua-interpreter || true)
