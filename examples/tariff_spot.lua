@@ -11,7 +11,7 @@ local tariff, groups = fleet.tariff.from_rows {
 }
 assert(tariff, groups)
 for _, g in ipairs(groups) do
-  print(string.format("%-15s %.5f is for %.5f to %.5f, %g hours a week", g.label, g.price, g.low, g.high, g.minutes / 60))
+  print(string.format("%-15s %.5f replaces %.5f to %.5f, %g hours a week", g.label, g.price, g.low, g.high, g.minutes / 60))
 end
 
 local yesterday = assert(fleet.tariff.flat { price = 0.2, currency = "EUR", name = "Spot" })

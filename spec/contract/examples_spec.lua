@@ -53,7 +53,7 @@ local runs = {
   ["tariff_check.lua"] = { "^problem: season Summer[^\n]* 15:00%-16:00", "\nTwo seasons", "0%.512  ON_PEAK" },
   ["tariff_prices.lua"] = { "^now 0%.34 EUR per kWh %(ON_PEAK%)\n",
     "charge from 4%.0 h on, for 0%.22 EUR per kWh\n$" },
-  ["tariff_spot.lua"] = { "SUPER_OFF_PEAK  0%.12185 is for", "%d+ bytes to send\n$" },
+  ["tariff_spot.lua"] = { "SUPER_OFF_PEAK  0%.12185 replaces", "%d+ bytes to send\n$" },
   ["tasks.lua"] = { needs = "token", "fleet%.vehicle [^\n]*\tonline\nfleet%.vehicle [^\n]*\tonline\n$" },
   ["telemetry.lua"] = { "client_ca: not Tesla's", "\nconnected\t" .. vin .. "\twifi\n", "record\tV\t71.5 %%\n",
     "Soc has become\t71.5\n",
