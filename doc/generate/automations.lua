@@ -67,9 +67,8 @@ function M.files()
   put("doc/manual/automations.md", "|---|---|---|\n", "\n\n", table.concat(each(function(name, is)
     return string.format("| [%s](automation-%s.md) | %s | %d |", name, name, is.doc, is.precedence)
   end), "\n"))
-  put("doc/manual.md", ": describe what should be true; `fleet run` does it\n", "- [Schedules of a car]", table.concat(each(function(name, is)
-    return string.format("- [%s](manual/automation-%s.md): %s\n", name, name, is.doc)
-  end)))
+  put("doc/manual.md", ": describe what should be true; `fleet run` does it\n", "- [Schedules of a car]",
+    table.concat(each(function(name, is) return string.format("- [%s](manual/automation-%s.md): %s\n", name, name, is.doc) end)))
   local heads = "| Option | Default | Meaning |\n|---|---|---|\n"
   put("doc/manual/automations.md", heads, "\n\n", options_table(common))
   for _, one in ipairs(definitions()) do

@@ -267,7 +267,8 @@ local function clock(minutes) return string.format("%02d:%02d", math.floor(minut
 -- What an entry is for, after what is said of the car.
 local function entry_text(one, why, usual)
   if one.id == check_in then
-    return string.format("%s; the car charges for a few minutes at %s, which shows without a billed wake that it is plugged in", why, clock(one.start_time))
+    return string.format("%s; the car charges for a few minutes at %s, which shows without a billed wake that it is plugged in", why,
+      clock(one.start_time))
   end
   if one.id == tonight_end then return string.format("%s; it stops at %s tonight", why, clock(one.end_time)) end
   return string.format("%s; schedule in the car: %s to %s%s", why, clock(one.start_time), clock(one.end_time),
