@@ -127,8 +127,8 @@ function M.markdown()
   end
   return table.concat({ "# The Lua interface", [[
 Every public function and object except the calls of the service, which are in [the reference](reference.md). Made from the
-editor types (`lua/fleet/types.lua`) by `make doc`. Prices are per kWh, times UTC seconds, lengths of time seconds, unless a
-line says otherwise. A call that the world refuses returns `nil, err, kind`; what the caller gets wrong raises.]],
+editor types (`lua/fleet/types.lua`) by `make doc`. Unless a line says otherwise, prices are per kWh, times are in UTC seconds,
+and durations are in seconds. A call that fails returns `nil, err, kind`. A wrong argument raises a Lua error.]],
     "## Functions and methods", table.concat(functions, "\n\n"), "## Objects and tables", table.concat(classes, "\n\n") }, "\n\n") .. "\n"
 end
 

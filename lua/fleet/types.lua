@@ -1645,7 +1645,7 @@ function fleet.from_config(path) end
 ---@return T
 function fleet.throwing(object) end
 
----Starts a task, which first runs in the next step of the loop, or, behind more than sixteen others, in one of the next.
+---Starts a task. It first runs in the next step of the loop, or later if more than sixteen tasks wait.
 ---@param fn function
 ---@param ... any
 ---@return fleet.task

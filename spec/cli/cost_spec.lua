@@ -52,7 +52,7 @@ Vehicles
   5YJ3E1EA7KF000001    0.003 USD  1 read, 1 command
   5YJ3E1EA7KF000002    0.002 USD  1 read
 
-Prices: a stored copy of Tesla's page on billing and limits; its date: not stated
+Prices: a stored copy of Tesla's page on billing and limits (date not stated)
 ]], result.out)
   end)
 

@@ -141,7 +141,7 @@ describe("fleet help", function()
 
   it("groups the verbs by task, and keeps its columns where letters have several bytes", function()
     local page = require("fleet.cli.help").page { "all" }
-    local set_up, services = string.find(page, "Set up and sign in", 1, true), string.find(page, "Services that go on running", 1, true)
+    local set_up, services = string.find(page, "Set up and sign in", 1, true), string.find(page, "Services, which", 1, true)
     assert.is_true(set_up < string.find(page, "  login", 1, true) and string.find(page, "  login", 1, true) < services)
     local function column(start)
       local line = string.match(page, "\n(  " .. start .. "[^\n]+)")

@@ -303,7 +303,7 @@ local first_verbs = {
   { "setup", "connects your account and your cars, step by step" },
   { "sim --env", "starts a simulator for this shell: try everything without a car" },
   { "status", "shows cars and house in one screen" },
-  { "vehicles", "lists the cars: name, state, VIN" },
+  { "vehicles", "lists the cars: name, state, VIN; 'fleet status' also shows the battery" },
   { "wake CAR", "wakes a sleeping car" },
   { "door_lock CAR", "locks a car; door_unlock unlocks it" },
   { "charge_start CAR", "starts charging; charge_stop stops it" },
@@ -311,7 +311,7 @@ local first_verbs = {
   { "auto_conditioning_start CAR", "heats or cools a car; auto_conditioning_stop ends it" },
   { "run FILE", "runs automations: charge by price, before departure, by the sun" },
   { "mqtt", "connects cars and house to Home Assistant and other hosts" },
-  { "doctor", "checks the installation and says what to mend" },
+  { "doctor", "checks the installation and says what to fix" },
 }
 
 local function short_page()

@@ -17,7 +17,7 @@ local M = {}
 local tasks = {
   { "Set up and sign in", { "setup", "login", "account", "keygen", "jws", "pair", "doctor" } },
   { "Vehicles, energy and money", { "status", "wake", "car", "chart", "tariff", "cost" } },
-  { "Services that go on running", { "run", "proxy", "mqtt", "telemetry" } },
+  { "Services, which run until you stop them", { "run", "proxy", "mqtt", "telemetry" } },
   { "Try without a car", { "sim" } },
   { "Look things up", { "help", "explain", "endpoints", "version", "completion" } },
 }

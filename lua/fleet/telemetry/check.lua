@@ -57,7 +57,7 @@ local function check_belief(lines, stream, given)
       or "send the intermediates in the chain, and the root in ca")
   end
   local alone = stream.verify_server(given.certificate, given.ca, given.host, true)
-  add(lines, "chain", true, "a vehicle believes it for " .. given.host .. (alone and ""
+  add(lines, "chain", true, "a vehicle accepts it for " .. given.host .. (alone and ""
     or ". The maker's check_server_cert.sh, which leaves out the intermediates that the receiver sends, calls it invalid"))
 end
 
@@ -166,7 +166,7 @@ function M.way(given)
       served and served[1].subject or "none"), "something else answers, such as a proxy that ends TLS: vehicles need the receiver itself")
   end
   local good, failure = stream.verify_server(chain, given.ca, given.host)
-  add(lines, "served chain", good == true, good and "a vehicle believes what is served" or "a vehicle would refuse what is served: "
+  add(lines, "served chain", good == true, good and "a vehicle accepts what is served" or "a vehicle would reject what is served: "
     .. failure.message, not good and "restart the receiver with the certificate that ca signed" or nil)
   return lines
 end

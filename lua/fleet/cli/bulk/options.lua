@@ -15,7 +15,7 @@ M.list = {
   { name = "vins", type = "string", placeholder = "FILE", doc = "for the VINs of a file, one a line; - is standard input" },
   { name = "state", type = "string", choices = states, doc = "for the vehicles that are in this state; none is woken to find out" },
   { name = "model", type = "string", choices = models, doc = "for the vehicles of this model" },
-  { name = "concurrency", type = "integer", min = 1, max = 256, doc = "how many vehicles at once, 8 when left out" },
+  { name = "concurrency", type = "integer", min = 1, max = 256, doc = "how many vehicles at once, by default 8" },
   { name = "dry_run", type = "boolean", doc = "print for how many vehicles and what it would cost, and send nothing" },
   { name = "resume", type = "string", placeholder = "FILE",
     doc = "keep a record in the file; what it says is done is left out, what it says is unknown is listed and not repeated" },

@@ -25,7 +25,7 @@ function M.key_places(report, context, key_url)
       local bytes = report.key.bytes
       add(report, "key", bytes ~= nil, report.key.problem or "fingerprint " .. findings.fingerprint(bytes))
     end
-    return add(report, "domain", nil, "none is set: hosting and registration are not looked at", "set it with --domain")
+    return add(report, "domain", nil, "not set, so hosting and registration are not checked", "set it with --domain")
   end
   local facts = { domain = domain, region = require("fleet.region").describe(client_context), key = report.key }
   facts.hosted = require("fleet.registration.well_known_key").fetch(client_context, domain, { url = key_url })
@@ -44,7 +44,7 @@ function M.registrations(report, domain, found)
     if one.registered.missing then
       add(report, name, false, domain .. " is not registered there", fix).cause = "not_registered"
     elseif not bytes then
-      add(report, name, nil, "could not be looked at: " .. one.registered.problem)
+      add(report, name, nil, "could not be read: " .. one.registered.problem)
     elseif report.key and report.key.bytes and report.key.bytes ~= bytes then
       add(report, name, false, "another key is registered there", fix).cause = "replaced"
     else

@@ -59,7 +59,7 @@ end
 
 function M.certificates(report)
   local path = report.given.ca_file
-  if not path then return add(report, "certificates", true, "those of the system") end
+  if not path then return add(report, "certificates", true, "the system's certificates") end
   local file, why = io.open(path, "rb")
   local text = file and file:read(1e6) or ""
   if file then file:close() end
@@ -113,7 +113,7 @@ function M.store(report)
   if type(directory) ~= "string" then return add(report, "store", nil, "none: the token is given from outside") end
   if string.find(directory, "^rediss?[:+]") then return shared_store(report, directory) end
   if string.find(directory, "^%l+:") or directory == "memory" then
-    return add(report, "store", nil, directory .. " is not looked at")
+    return add(report, "store", nil, directory .. " is not checked")
   end
   local warnings = {}
   local opened, err = require("fleet.store").open(directory, { warn = function(text) warnings[#warnings + 1] = text end })

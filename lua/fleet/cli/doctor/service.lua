@@ -23,7 +23,7 @@ end
 
 function M.service(report, context)
   local client_context = core.context(context:client())
-  if client_context.unix_path then return add(report, "service", nil, "a Unix socket is not looked at") end
+  if client_context.unix_path then return add(report, "service", nil, "a Unix socket is not checked") end
   local base = require("fleet.region").describe(client_context)
   local _, before = core.clock()
   local answer = require("fleet.call.send").fetch(client_context, client_context.base_url .. client_context.vendor.health_path, 15, 65536)

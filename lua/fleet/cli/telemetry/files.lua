@@ -21,7 +21,7 @@ M.options = {
   { name = "client_ca", type = "string", placeholder = "FILE", environment = "FLEET_VEHICLE_CA",
     doc = "Tesla's file with the authorities of vehicles; left out, vehicle-ca.pem" },
   { name = "host", type = "string", placeholder = "NAME", doc = "the name that vehicles connect to; left out, the certificate's" },
-  { name = "port", type = "integer", doc = "the port, 8443 when left out" },
+  { name = "port", type = "integer", doc = "the port, by default 8443" },
 }
 
 M.PORT = 8443

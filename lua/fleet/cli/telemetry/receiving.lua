@@ -9,7 +9,7 @@ local vehicles = require "fleet.cli.vehicles"
 local M = {}
 
 M.options = {
-  { name = "listen", type = "string", placeholder = "ADDRESS", doc = "the address to listen on; 0.0.0.0 when left out" },
+  { name = "listen", type = "string", placeholder = "ADDRESS", doc = "the address to listen on; by default 0.0.0.0" },
   { name = "reuse_port", type = "boolean", doc = "share the port with other receivers of this user on this machine" },
   { name = "any_vehicle", type = "boolean", doc = "admit every vehicle with a valid certificate, not only the account's" },
 }
@@ -49,7 +49,7 @@ end
 -- ---- where records go ----
 
 M.output_options = {
-  { name = "output", type = "string", placeholder = "HOW", doc = "one or more, by commas. lines (when left out): a JSON object per record "
+  { name = "output", type = "string", placeholder = "HOW", doc = "one or more, by commas. lines (the default): a JSON object per record "
     .. "and per connection; text: for a person; redis, mqtt, teslamate" },
   { name = "redis", type = "string", placeholder = "ADDRESS",
     doc = "of the output redis: redis+unix:/path, redis://host:port or rediss://host:port" },
@@ -58,7 +58,7 @@ M.output_options = {
   { name = "user", type = "string", environment = "FLEET_MQTT_USER", doc = "the name at the broker" },
   { name = "password", type = "string", secret = true, environment = "FLEET_MQTT_PASSWORD", doc = "its password" },
   { name = "teslamate", type = "string", placeholder = "ADDRESS",
-    doc = "of the output teslamate: where TeslaMate connects to, 127.0.0.1:8444 when left out; other addresses than loopback have TLS with "
+    doc = "of the output teslamate: where TeslaMate connects to, by default 127.0.0.1:8444; other addresses than loopback have TLS with "
       .. "the receiver's certificate" },
 }
 

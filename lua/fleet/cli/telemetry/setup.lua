@@ -42,10 +42,10 @@ end
 
 --- One line with the highest price of a configuration.
 function M.price_text(ceiling)
-  local text = string.format("at most %.0f signals an hour awake; %g hours a day of %d vehicle%s: %.0f signals, %.2f USD a month at most",
-    ceiling.an_hour, ceiling.hours, ceiling.cars, ceiling.cars == 1 and "" or "s", ceiling.a_month, ceiling.usd_a_month)
-  return text .. (ceiling.covered and ", which Tesla's discount of 10 USD a month covers" or
-    ", of which Tesla's discount covers 10 USD")
+  local text = string.format("at most %.0f signals an hour; for %d vehicle%s awake %g hours a day %.0f signals, %.2f USD a month",
+    ceiling.an_hour, ceiling.cars, ceiling.cars == 1 and "" or "s", ceiling.hours, ceiling.a_month, ceiling.usd_a_month)
+  return text .. (ceiling.covered and ", which Tesla's credit of 10 USD a month covers" or
+    ", of which Tesla's credit covers 10 USD")
 end
 
 -- ---- the steps ----

@@ -39,7 +39,7 @@ end
 
 local whose = {
   name = "auth", type = "string", placeholder = "KIND", choices = { { name = "user" }, { name = "business" } },
-  doc = "whose token, user when left out",
+  doc = "whose token, by default user",
 }
 
 local function given_kind(context, line)
@@ -138,7 +138,7 @@ end
 return {
   {
     name = "token.info", words = {}, run = token_info, show = show_tokens,
-    doc = "Shows what is known of the stored tokens: scopes, expiry, the day by which they must be refreshed. Never the tokens.",
+    doc = "Shows scopes, expiry and the last day for a refresh of the stored tokens, never the tokens themselves.",
   },
   {
     name = "refresh", words = {}, takes = { whose }, run = refresh, show = show_refresh,
@@ -146,7 +146,7 @@ return {
   },
   {
     name = "keep_alive", words = {}, run = keep_alive, show = show_refresh,
-    doc = "Refreshes pairs older than 30 days, so that none dies of disuse after three months; for a monthly timer.",
+    doc = "Refreshes tokens older than 30 days; run it monthly, because a token that is unused for three months expires.",
   },
   {
     name = "logout", words = {}, takes = { whose_to_forget }, run = logout, show = show_logout,

@@ -132,7 +132,7 @@ end
 
 -- ---- wait_until ----
 
-local every = { name = "every", type = "number", doc = "seconds between looks, 60 when left out; they grow to twenty times that" }
+local every = { name = "every", type = "number", doc = "seconds between reads, by default 60; they grow to twenty times that" }
 
 local compare = {
   [">="] = function(a, b) return a >= b end, ["<="] = function(a, b) return a <= b end,
@@ -180,7 +180,7 @@ return {
   },
   {
     name = "navigate", usage = "navigate [VIN] ADDRESS", takes = { timeout }, run = navigate, show = show_route,
-    doc = "Sends an address to the car's navigation, and looks whether a route appears: for 30 s, or --timeout.",
+    doc = "Sends an address to the car's navigation, and checks for 30 s (--timeout) whether a route appears.",
   },
   {
     name = "signed_data", usage = "signed_data [VIN] SECTION …", takes = { timeout }, run = signed_data,

@@ -7,8 +7,8 @@ local prices = require "fleet.budget.prices"
 local vehicles = require "fleet.cli.vehicles"
 
 local takes = {
-  { name = "month", type = "string", placeholder = "YYYY-MM", doc = "a month of UTC; the present one when left out" },
-  { name = "vehicle", type = "string", placeholder = "VIN", doc = "of this vehicle only" },
+  { name = "month", type = "string", placeholder = "YYYY-MM", doc = "a month of UTC; by default the current one" },
+  { name = "vehicle", type = "string", placeholder = "VIN", doc = "calls of this vehicle only" },
   { name = "output", type = "string", placeholder = "FILE", doc = "write an SVG picture in place of text" },
 }
 
@@ -57,7 +57,7 @@ local function show(out, value)
   write_budgets(out, value.budgets)
   write_lines(out, "Days", value.days, "date")
   write_lines(out, "Vehicles", value.vehicles or {}, "vin")
-  out:write("\nPrices: ", value.prices.source, "; its date: ", value.prices.date, "\n")
+  out:write("\nPrices: ", value.prices.source, " (date ", value.prices.date, ")\n")
 end
 
 return {
@@ -65,6 +65,6 @@ return {
     name = "cost", usage = "cost [--month YYYY-MM] [--vehicle VIN]", words = {}, takes = takes, run = run, show = show,
     json = function(value) return core.json_encode(value, "days vehicles budgets") end,
     doc = "Shows what the calls of a month cost, as this store counted them: by class, day and vehicle, against the budgets.",
-    details = "Days and months are those of UTC. What other stores or other applications spent is not known here.",
+    details = "Days and months are in UTC. Calls of other stores and other applications are not counted.",
   },
 }

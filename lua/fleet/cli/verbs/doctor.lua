@@ -30,8 +30,8 @@ return {
   {
     name = "doctor", explains_itself = true, usage = "doctor [VIN …]", takes = takes, run = run,
     show = function(out, value, context) report_lines.print(out, value.checks, context.environment.colours()) end,
-    doc = "Looks at the configuration, certificates, store, network, clock, sign-in, scopes, key, hosting, registration and pairing: "
-      .. "each line is ok or says what to do. Ends with status 0 only when nothing is to be mended.",
+    doc = "Checks the configuration, certificates, store, network, clock, sign-in, scopes, key, hosting, registration and pairing: "
+      .. "each line is ok or says what to do. Ends with status 0 if all is well.",
     details = "With vehicles it reads fleet_status, for " .. prices.text(prices.published.data) .. ". It wakes and changes nothing.",
   },
 }

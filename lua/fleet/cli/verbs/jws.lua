@@ -13,7 +13,7 @@ local takes = {
     name = "vin", type = "string", placeholder = "VIN",
     doc = "for one vehicle (its VIN, the end of it, or its name); left out, for every vehicle that knows the key",
   },
-  { name = "app", type = "string", doc = "what the token is for, TelemetryClient when left out" },
+  { name = "app", type = "string", doc = "what the token is for, by default TelemetryClient" },
   { name = "force", type = "boolean", doc = "sign a telemetry configuration that has problems" },
 }
 

@@ -90,7 +90,7 @@ end
 return {
   {
     name = "mqtt", words = {}, takes = takes, run = run,
-    doc = "Puts the cars and sites of the account on an MQTT broker, with discovery and commands, until Ctrl-C or SIGTERM.",
-    details = "What it costs is printed first. See doc/manual/mqtt.md.",
+    doc = "Publishes the cars and sites of the account on an MQTT broker, with discovery and commands, until Ctrl-C or SIGTERM.",
+    details = "It first prints what it will cost. See doc/manual/mqtt.md.",
   },
 }

@@ -24,9 +24,9 @@ local takes = {
   { name = "accounts", type = "strings", placeholder = "NAMES", doc = "further accounts whose tokens are held, by commas" },
   { name = "callers", type = "string", placeholder = "FILE", doc = "who may call what, as JSON; see doc/manual/proxy.md" },
   { name = "per_minute", type = "number", doc = "calls that each caller has a minute" },
-  { name = "max_connections", type = "integer", doc = "connections at a time, 512 when left out" },
-  { name = "audit", type = "string", placeholder = "FILE", doc = "a line of JSON for each command; left out, standard error" },
-  { name = "drain", type = "number", doc = "seconds that commands under way have when it is ended, 60 when left out" },
+  { name = "max_connections", type = "integer", doc = "connections at a time, by default 512" },
+  { name = "audit", type = "string", placeholder = "FILE", doc = "file for a line of JSON for each command; by default standard error" },
+  { name = "drain", type = "number", doc = "seconds that commands in flight may take after SIGTERM, by default 60" },
 }
 
 -- Reloads the files. When one has an error, the error is reported and the proxy continues with what it loaded before.
@@ -100,7 +100,7 @@ end
 return {
   {
     name = "proxy", words = {}, takes = takes, run = run,
-    doc = "Signs commands for programs that cannot, and holds tokens for them. The first line has its address as JSON; SIGTERM "
+    doc = "Signs commands for programs that cannot, and sends them with its own tokens. The first line has its address as JSON; SIGTERM "
       .. "ends it, SIGHUP reads configuration and keys again. See doc/manual/proxy.md.",
   },
 }

@@ -10,24 +10,24 @@ local usage_error = require "fleet.cli.usage_error"
 
 local takes = {
   { name = "port", type = "integer", fallback = "0", doc = "first of three ports; 0 takes free ones" },
-  { name = "garage", type = "string", placeholder = "FILE", doc = "what there is, as JSON; left out, a small garage" },
+  { name = "garage", type = "string", placeholder = "FILE", doc = "cars and sites, as JSON; by default two cars and a house" },
   {
     name = "fault", type = "string", placeholder = "NAME[:TIMES]", repeated = true,
-    doc = "something that goes wrong with the next calls",
+    doc = "a fault of the next calls, such as rate_limited:3",
   },
-  { name = "speed", type = "number", doc = "seconds of virtual time for each second, 1 when left out; 0 stops it" },
+  { name = "speed", type = "number", doc = "seconds of virtual time for each second, by default 1; 0 stops it" },
   { name = "config_limit", type = "integer", doc = "telemetry configurations that a vehicle holds" },
   { name = "log", type = "string", placeholder = "FILE", doc = "a line of JSON for every call" },
-  { name = "idle", type = "integer", doc = "seconds without a call after which it ends; left out, it goes on" },
+  { name = "idle", type = "integer", doc = "seconds without a call after which it ends; by default it never does" },
   {
     name = "telemetry", type = "boolean",
     doc = "its cars stream to receivers on this machine; the first line names the file of their authorities",
   },
-  { name = "telemetry_ca", type = "string", placeholder = "FILE", doc = "that file; left out, one in a directory of its own" },
+  { name = "telemetry_ca", type = "string", placeholder = "FILE", doc = "where that file is written; by default in a new directory" },
   {
     name = "env", type = "boolean",
-    doc = "start it in the background, signed in and with a paired key, and print the shell lines that point at it; "
-      .. "'fleet sim stop' ends it, and a day without a call",
+    doc = "start it in the background, signed in and with a paired key, and print the variables for this shell; "
+      .. "'fleet sim stop' or a day without a call ends it",
   },
 }
 
@@ -110,7 +110,7 @@ local function run(context, line)
   if not lines then return nil, err, kind end
   context.out:write(lines)
   if not before then return end
-  context.environment.stderr:write("fleet: the simulator that this shell pointed at before goes on: 'fleet sim list' shows it, "
+  context.environment.stderr:write("fleet: the earlier simulator of this shell is still running: 'fleet sim list' shows it, "
     .. "'fleet sim stop --all' ends all\n")
 end
 
@@ -235,7 +235,7 @@ end
 local function show_stopped(out, value, context)
   out:write("stopped: ", string.format("%d", value.stopped), value.stopped == 1 and " simulator\n" or " simulators\n")
   if not simulator.variable(context.environment) then return end
-  out:write("This shell still points at one. To undo that: eval \"$(fleet sim stop --env)\"\n")
+  out:write("This shell still uses one. To leave it: eval \"$(fleet sim stop --env)\"\n")
 end
 
 -- ---- running simulators ----
@@ -252,12 +252,12 @@ local function show_list(out, found)
   if not found[1] then return out:write("no simulator was started with 'fleet sim --env'\n") end
   for _, one in ipairs(found) do
     local state = one.running and "running" or "has ended"
-    out:write(one.base_url, "  ", state, one.current and ", this shell points at it" or "", "  ", one.directory, "\n")
+    out:write(one.base_url, "  ", state, one.current and ", this shell uses it" or "", "  ", one.directory, "\n")
   end
 end
 
 local function show_time(out, value)
-  out:write("done at ", os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(value.now)), " of its time\n")
+  out:write("done; the simulated time is ", os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(value.now)), "\n")
 end
 
 -- known: function → the names that the first word may have.
@@ -274,11 +274,11 @@ return {
     doc = "Simulates the service on loopback. The first line has its addresses as JSON; SIGTERM or Ctrl-C ends it.",
   },
   ordering("event", "EVENT [VIN] [name=value …]", event,
-    "Makes something happen in the simulator that the shell points at: plug, unplug, drive, park, sleep, pair_key (of the "
+    "Causes an event in the simulator of this shell: plug, unplug, drive, park, sleep, pair_key (of the "
       .. "configuration's key, or public_key=@FILE) and more.", function() return require("fleet.sim.control").event_names() end),
-  ordering("fault", "NAME[:TIMES] [name=value …]", fault, "Lets the next calls of the simulator go wrong.",
+  ordering("fault", "NAME[:TIMES] [name=value …]", fault, "Makes the next calls to the simulator fail in a chosen way.",
     function() return require("fleet.sim.faults").names() end),
-  ordering("advance", "SECONDS", advance, "Lets virtual time of the simulator pass at once."),
+  ordering("advance", "SECONDS", advance, "Moves the simulated time forward, at once."),
   ordering("set", "VIN section.field=value …", set, "Sets fields of a simulated vehicle, such as charge_state.battery_level=20."),
   {
     name = "sim.stop", words = {}, local_only = true, takes = { back, every }, run = stop, show = show_stopped,

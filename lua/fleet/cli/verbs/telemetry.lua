@@ -88,15 +88,15 @@ end
 
 local fields_options = {
   { name = "template", type = "string", placeholder = "NAME",
-    doc = "what to stream: charging (when left out), solar, presence or everything" },
+    doc = "what to stream: charging (the default), solar, presence or everything" },
   { name = "fields", type = "string", placeholder = "FILE", doc = "a JSON file with the member fields, in place of a template" },
-  { name = "hours", type = "number", doc = "hours a day that a vehicle is awake, for the price; 3 when left out" },
+  { name = "hours", type = "number", doc = "hours a day that a vehicle is awake, for the price; by default 3" },
 }
 
 local setup_takes = joined(files.options, receiving.options, fields_options, {
   { name = "public_port", type = "integer", doc = "the port that vehicles connect to, where the router forwards another one" },
   { name = "wait", type = "number", placeholder = "SECONDS",
-    doc = "for each vehicle until it has adopted the configuration, 600 when left out" },
+    doc = "for each vehicle until it has adopted the configuration, by default 600" },
   { name = "yes", type = "boolean", doc = "send without asking" },
   { name = "force", type = "boolean", doc = "go on although this machine does not reach the receiver by its name" },
 })
@@ -156,7 +156,7 @@ end
 
 local certificate_takes = {
   files.directory_option,
-  { name = "days", type = "integer", doc = "how long the certificate lasts, 730 when left out; the authority lasts ten years" },
+  { name = "days", type = "integer", doc = "how long the certificate lasts, by default 730; the authority lasts ten years" },
 }
 
 local function run_certificate(context, line)
@@ -173,13 +173,13 @@ local function show_certificate(out, value)
     show.clean(value.host), ", good until ", os.date("!%Y-%m-%d", value.until_utc), "\n")
   for _, name in ipairs { "authority", "certificate", "key", "authority_key" } do out:write("  ", value[name], "\n") end
   out:write(value.new_authority
-    and "Vehicles are given authority.pem as ca; keep authority-key.pem safe: with it the certificate is renewed.\n" or
-    "Vehicles that were given authority.pem notice nothing; a receiver that runs reads the new certificate by itself.\n")
+    and "'telemetry setup' sends authority.pem to vehicles. Keep authority-key.pem safe: it signs the next certificate.\n" or
+    "Vehicles that have authority.pem need no new configuration. A running receiver reads the new certificate by itself.\n")
 end
 
 -- ---- cost ----
 
-local cost_takes = joined(fields_options, { { name = "vehicles", type = "integer", doc = "how many, 1 when left out" } })
+local cost_takes = joined(fields_options, { { name = "vehicles", type = "integer", doc = "how many, by default 1" } })
 
 local function run_cost(context, line)
   local given = options.given(context.environment, cost_takes, line.options)
@@ -308,37 +308,38 @@ return {
   },
   {
     name = "telemetry.watch", usage = "telemetry watch [VIN …]", takes = watch_takes, run = run_watch,
-    doc = "The same for a person: a line for each record, with units.",
+    doc = "The same as text: a line for each record, with units.",
   },
   {
     name = "telemetry.setup", usage = "telemetry setup [VIN …]", takes = setup_takes, run = run_setup, show = show_setup,
-    doc = "Takes vehicles from nothing to their first record: certificate, receiver, port, price, configuration, adoption, record. "
-      .. "Each step says what is wrong.",
+    doc = "Makes vehicles stream to this machine: checks certificate and port, shows the price, sends the configuration and waits for "
+      .. "the first record. Each step says what is wrong.",
   },
   {
     name = "telemetry.check", words = {}, explains_itself = true, local_only = true, takes = check_takes, run = run_check,
     show = function(out, value, context) report_lines.print(out, value.checks, context.environment.colours()) end,
-    doc = "Looks at the receiver's certificate, chain and port as a vehicle does, and at the vehicles' authorities.",
+    doc = "Checks the receiver's certificate, chain and port as a vehicle does, and the vehicles' authorities.",
   },
   {
     name = "telemetry.certificate", words = { "HOST" }, local_only = true, takes = certificate_takes, run = run_certificate,
     show = show_certificate,
-    doc = "Makes a private authority of ten years and a receiver's certificate below it, or renews the certificate: vehicles notice "
-      .. "nothing.",
+    doc = "Makes a private authority (ten years) and a certificate for the receiver, or renews the certificate; vehicles need no new "
+      .. "configuration.",
   },
   {
     name = "telemetry.cost", usage = "telemetry cost [TEMPLATE | FILE]", local_only = true, takes = cost_takes, run = run_cost,
     show = show_cost,
-    doc = "Shows what a configuration costs at most; without one, what the templates do. Sends nothing.",
+    doc = "Shows the highest price of a configuration; without one, of each template. Sends nothing.",
   },
   {
     name = "telemetry.errors", usage = "telemetry errors [VIN …]", takes = {}, run = run_errors, show = show_errors,
     json = function(list) return list[1] and core.json_encode(list) or "[]" end,
-    doc = "Shows what vehicles report of their streams, and what it means, for " .. prices.text(prices.published.data) .. " a vehicle.",
+    doc = "Shows the errors that vehicles report about their streams, and explains them, for "
+      .. prices.text(prices.published.data) .. " a vehicle.",
   },
   {
     name = "telemetry.plot", words = { "FILE" }, local_only = true, takes = plot_takes, run = run_plot, show = show_plot,
-    doc = "Draws the drive that 'telemetry serve' printed: the way, speed and charge, as an SVG picture.",
+    doc = "Draws a drive from the output of 'telemetry serve' as an SVG picture: route, speed and charge.",
   },
   {
     name = "telemetry.decode", words = { "FILE" }, local_only = true, run = run_decode,

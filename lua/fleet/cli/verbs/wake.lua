@@ -5,7 +5,7 @@ local options = require "fleet.cli.options"
 local usage_error = require "fleet.cli.usage_error"
 local vehicles = require "fleet.cli.vehicles"
 
-local timeout = { name = "timeout", type = "number", doc = "seconds to wait, 90 when left out" }
+local timeout = { name = "timeout", type = "number", doc = "seconds to wait, by default 90" }
 
 local function run(context, line)
   local given = options.given(context.environment, { timeout }, line.options)
