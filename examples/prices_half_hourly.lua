@@ -1,5 +1,6 @@
 -- Half-hourly rates as a retailer publishes them, each with its own beginning in UTC: a tariff for `charge_by`. The figures are made up.
 -- On the days on which the clock changes the hour that it skips costs what the one before it does, and the one that it repeats the dearer.
+-- It needs lua-cjson, which the module itself does not.
 local fleet = require "fleet"
 local zone = assert(require("fleet.automation.local_time").zone "Europe/London")
 
