@@ -105,7 +105,7 @@ end
 function M.text(estimate)
   local text = string.format("%s for %d vehicle%s: %s", estimate.call, estimate.vehicles, estimate.vehicles == 1 and "" or "s",
     prices.text(estimate.usd))
-  if estimate.usd_at_most > estimate.usd then text = text .. ", at most " .. prices.text(estimate.usd_at_most) end
+  if estimate.usd_at_most > estimate.usd then text = text .. ", with handshakes and wakes at most " .. prices.text(estimate.usd_at_most) end
   text = text .. "; spent this month: " .. prices.text(estimate.spent)
   if #estimate.beyond > 0 then text = text .. "; beyond the budget " .. with_rest(estimate.beyond, estimate.left) end
   if #estimate.may_go_beyond > 0 then
