@@ -310,7 +310,7 @@ describe("options of the client", function()
     assert.truthy(string.find(result.err, "FLEET_TIMEOUT", 1, true))
   end)
 
-  it("what is learned outlasts the process, unless the token is brought along", function()
+  it("what is learned outlasts the process, unless the user gives the token", function()
     local home = os.tmpname()
     os.remove(home)
     finally(function() os.execute("rm -rf '" .. home .. "'") end)

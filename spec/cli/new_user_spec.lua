@@ -131,7 +131,7 @@ describe("what to type next", function()
     own.FLEET_TOKEN = "canary-token-4711"
     local result = refused(403, '{"error":"Unauthorized missing scopes"}', { env = own })
     assert.equal(kind_status "scope", result.status)
-    assert.matches("bring one with this scope", result.err, 1, true)
+    assert.matches("give one with this scope", result.err, 1, true)
   end)
 
   it("a key that is not paired names fleet pair and the vehicle", function()

@@ -10,10 +10,10 @@ local M = {}
 
 --- The statuses besides those of the error kinds.
 M.statuses = {
-  { status = 0, name = "done", doc = "Done; also when the wanted state held already (changed = false)." },
+  { status = 0, name = "done", doc = "Done, also if nothing had to change (changed = false)." },
   { status = 1, name = "internal", doc = "A fault of this program." },
   { status = 2, name = "usage", doc = "A mistake in the command line; nothing was sent." },
-  { status = 130, name = "interrupted", doc = "Stopped from the keyboard; a command under way may have been done." },
+  { status = 130, name = "interrupted", doc = "Stopped from the keyboard; a command in flight may have been done." },
 }
 
 local exits = {}
@@ -50,7 +50,7 @@ local hints = {
   auth = function(err, context)
     local given = context.given or {}
     if given.token then
-      return "The token was brought along (--token, FLEET_TOKEN): bring a fresh one, or leave it out and run 'fleet login'."
+      return "You gave the token (--token, FLEET_TOKEN): give a new one, or omit it and run 'fleet login'."
     end
     if not given.client_id then return no_application end
     if string.find(tostring(err.message), "business token", 1, true) then return "Sign in with 'fleet business_login'." end
@@ -68,7 +68,7 @@ local hints = {
   scope = function(err, context)
     local given = context.given or {}
     if of_application[err.scope] then return "This scope is the application's own: add it on Tesla's developer site." end
-    if given.token then return "The token was brought along: bring one with this scope." end
+    if given.token then return "You gave the token: give one with this scope." end
     return "Ask for it: " .. scopes.ask_again(given, err.scope)
   end,
   key_not_paired = function(err)

@@ -335,8 +335,8 @@ end
 local function options_page()
   return page(options_section("Options of every verb", options.own), options_section("Options of the client", options.client),
     options_section("Options of one call", options.call), options_section("Options for many vehicles", options.bulk),
-    wrapped("What counts is, in this order: the option, the environment, the configuration file, the default. The store is "
-      .. "$XDG_STATE_HOME/fleet (~/.local/state/fleet) unless one is named or a token is brought along.", ""))
+    wrapped("An option comes before the environment, that before the configuration file, and that before the default. The store is "
+      .. "$XDG_STATE_HOME/fleet (~/.local/state/fleet) unless you name one or give a token.", ""))
 end
 
 local function statuses_page()

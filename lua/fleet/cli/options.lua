@@ -17,7 +17,7 @@ M.own = {
   { name = "verbose", type = "boolean", doc = "log every request to standard error, without secrets" },
   {
     name = "config", type = "string",
-    doc = "configuration file; left out, $XDG_CONFIG_HOME/fleet/config.json, which may be absent",
+    doc = "configuration file; by default $XDG_CONFIG_HOME/fleet/config.json, which may be absent",
   },
 }
 

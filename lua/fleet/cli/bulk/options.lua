@@ -18,7 +18,7 @@ M.list = {
   { name = "concurrency", type = "integer", min = 1, max = 256, doc = "how many vehicles at once, by default 8" },
   { name = "dry_run", type = "boolean", doc = "print for how many vehicles and what it would cost, and send nothing" },
   { name = "resume", type = "string", placeholder = "FILE",
-    doc = "keep a record in the file; what it says is done is left out, what it says is unknown is listed and not repeated" },
+    doc = "record each call in the file; the next run skips finished calls, and lists unknown ones without repeating them" },
   { name = "csv", type = "boolean", doc = "print a line of comma-separated values for each vehicle" },
 }
 

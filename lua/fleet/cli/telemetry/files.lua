@@ -8,19 +8,19 @@ local usage_error = require "fleet.cli.usage_error"
 local M = {}
 
 M.directory_option = {
-  name = "directory", type = "string", placeholder = "DIR", doc = "of authority.pem, chain.pem, key.pem and vehicle-ca.pem; left out, "
+  name = "directory", type = "string", placeholder = "DIR", doc = "of authority.pem, chain.pem, key.pem and vehicle-ca.pem; by default "
     .. "'telemetry' beside the configuration file",
 }
 
 M.options = {
   M.directory_option,
-  { name = "certificate", type = "string", placeholder = "FILE", doc = "the chain that vehicles see; left out, the directory's chain.pem" },
-  { name = "certificate_key", type = "string", placeholder = "FILE", doc = "its key; left out, key.pem" },
+  { name = "certificate", type = "string", placeholder = "FILE", doc = "the chain that vehicles see; by default chain.pem" },
+  { name = "certificate_key", type = "string", placeholder = "FILE", doc = "its key; by default key.pem" },
   { name = "ca", type = "string", placeholder = "FILE",
-    doc = "what the configuration gives vehicles to verify the chain; left out, authority.pem" },
+    doc = "what the configuration gives vehicles to verify the chain; by default authority.pem" },
   { name = "client_ca", type = "string", placeholder = "FILE", environment = "FLEET_VEHICLE_CA",
-    doc = "Tesla's file with the authorities of vehicles; left out, vehicle-ca.pem" },
-  { name = "host", type = "string", placeholder = "NAME", doc = "the name that vehicles connect to; left out, the certificate's" },
+    doc = "Tesla's file with the authorities of vehicles; by default vehicle-ca.pem" },
+  { name = "host", type = "string", placeholder = "NAME", doc = "the name that vehicles connect to; by default the certificate's" },
   { name = "port", type = "integer", doc = "the port, by default 8443" },
 }
 

@@ -73,7 +73,7 @@ end
 
 local whose_to_forget = {
   name = "auth", type = "string", placeholder = "KIND", choices = { { name = "user" }, { name = "partner" }, { name = "business" } },
-  doc = "whose token; left out, all of the account's",
+  doc = "whose token; by default all of the account's",
 }
 
 local function logout(context, line)

@@ -203,7 +203,7 @@ return {
   {
     name = "wait_until", usage = "wait_until [VIN] FIELD=VALUE", takes = { timeout, every }, run = wait_until,
     show = function(out, value) out:write(value.what, " is ", show.clean(tostring(value.value)), "\n") end,
-    doc = "Waits until a field of the car has a value, for an hour or --timeout. Never wakes; looks live only at a car that is awake.",
+    doc = "Waits until a field of the car has a value, for an hour or --timeout. Never wakes the car; reads it only while it is awake.",
     details = "fleet wait_until 000001 state=online\nfleet wait_until 000001 charge_state.charging_state=Complete\n"
       .. "fleet wait_until 000001 'charge_state.battery_level>=80' --timeout 7200",
   },

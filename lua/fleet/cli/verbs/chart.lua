@@ -101,7 +101,7 @@ return {
     name = "chart", usage = "chart [SITE] [day=DATE | month=YYYY-MM | name=value …]", takes = { output }, run = run, show = show,
     json = function(value) return core.json_encode(value.history or value) end,
     doc = "Draws the energy flow of a site: of today, a day, a month, or a range as energy_history takes it.",
-    details = "SITE is an id or a name; left out, the account's only site. In its place a file, or - for standard input, may hold what "
+    details = "SITE is an id or a name; by default the account's only site. In its place a file, or - for standard input, may hold what "
       .. "'fleet energy_history … --json' printed.",
   },
 }

@@ -11,7 +11,7 @@ local vehicles = require "fleet.cli.vehicles"
 local takes = {
   {
     name = "vin", type = "string", placeholder = "VIN",
-    doc = "for one vehicle (its VIN, the end of it, or its name); left out, for every vehicle that knows the key",
+    doc = "for one vehicle (its VIN, the end of it, or its name); by default for every vehicle that knows the key",
   },
   { name = "app", type = "string", doc = "what the token is for, by default TelemetryClient" },
   { name = "force", type = "boolean", doc = "sign a telemetry configuration that has problems" },

@@ -10,7 +10,7 @@ local takes = {
   {
     name = "listen", type = "string", placeholder = "ADDRESS",
     doc = "unix:/path, 127.0.0.1:port, [::1]:port, another address with a certificate, such as 192.0.2.4:4443, or systemd for a socket "
-      .. "unit; left out, a socket in $XDG_RUNTIME_DIR",
+      .. "unit; by default a socket in $XDG_RUNTIME_DIR",
   },
   {
     name = "secret_file", type = "string", placeholder = "FILE",

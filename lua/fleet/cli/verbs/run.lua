@@ -19,7 +19,7 @@ local takes = {
   { name = "listen", type = "string", placeholder = "[ADDRESS]", alone = "127.0.0.1:0", fits = { "^unix:/", ":%d+$" },
     doc = "show a status page at 127.0.0.1:port, [::1]:port or unix:/path; without an address at a free port" },
   { name = "state", type = "string", placeholder = "DIRECTORY",
-    doc = "where the automations keep what they remember; left out, the store of the client" },
+    doc = "where the automations keep what they remember; by default the store of the client" },
 }
 
 -- ---- --dry-run ----

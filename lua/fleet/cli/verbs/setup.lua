@@ -94,7 +94,7 @@ return {
   {
     name = "setup", words = {}, takes = takes, run = run, show = print_result,
     doc = "Leads from nothing to a first read: application, key, configuration, hosting, registration, sign-in, region, vehicles, "
-      .. "pairing. Run it again at any time: what is done is skipped.",
+      .. "pairing. Run it again at any time: it skips finished steps.",
     details = "Every answer may also come from an option or the environment; with all of them it runs unattended.",
   },
 }

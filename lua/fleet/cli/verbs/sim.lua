@@ -13,7 +13,7 @@ local takes = {
   { name = "garage", type = "string", placeholder = "FILE", doc = "cars and sites, as JSON; by default two cars and a house" },
   {
     name = "fault", type = "string", placeholder = "NAME[:TIMES]", repeated = true,
-    doc = "a fault of the next calls, such as rate_limited:3",
+    doc = "a fault of the next calls, such as rate_limit:3",
   },
   { name = "speed", type = "number", doc = "seconds of virtual time for each second, by default 1; 0 stops it" },
   { name = "config_limit", type = "integer", doc = "telemetry configurations that a vehicle holds" },

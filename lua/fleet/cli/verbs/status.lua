@@ -5,7 +5,7 @@ local show = require "fleet.cli.show"
 local usage_error = require "fleet.cli.usage_error"
 local vehicles = require "fleet.cli.vehicles"
 
-local free = { type = "boolean", name = "free", doc = "make no live look: only what the free list of products says" }
+local free = { type = "boolean", name = "free", doc = "read no car: show only the free list of products" }
 
 -- A member of a reply if it has the expected type; else nil, which means unknown.
 local function member(object, name, wanted)

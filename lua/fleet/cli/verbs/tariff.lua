@@ -75,7 +75,7 @@ local function draw_text(out, tariff, context)
   out:write((string.gsub(tariff:text { color = color }, "\n*$", "\n")))
 end
 
-local output = { name = "output", type = "string", placeholder = "FILE", doc = "the picture's file; left out, it is printed" }
+local output = { name = "output", type = "string", placeholder = "FILE", doc = "file for the picture; by default it is printed" }
 
 local function plot(context, line)
   local tariff, err, kind = load_checked(context, line.words[1])
@@ -125,7 +125,7 @@ return {
   },
   {
     name = "tariff.plot", words = { "FILE" }, details = details, takes = { output, any_currency }, run = plot, show = print_text,
-    doc = "Draws the same as an SVG picture.",
+    doc = "Draws the week of every season as an SVG picture.",
   },
   {
     name = "tariff.diff", words = { "FILE", "FILE" }, details = details, takes = { any_currency }, run = diff, show = show_diff,

@@ -98,7 +98,7 @@ local setup_takes = joined(files.options, receiving.options, fields_options, {
   { name = "wait", type = "number", placeholder = "SECONDS",
     doc = "for each vehicle until it has adopted the configuration, by default 600" },
   { name = "yes", type = "boolean", doc = "send without asking" },
-  { name = "force", type = "boolean", doc = "go on although this machine does not reach the receiver by its name" },
+  { name = "force", type = "boolean", doc = "continue although this machine does not reach the receiver by its name" },
 })
 
 local function run_setup(context, line)
@@ -267,7 +267,7 @@ end
 -- ---- plot ----
 
 local plot_takes = {
-  { name = "output", type = "string", placeholder = "FILE", doc = "the picture's file; left out, it is printed" },
+  { name = "output", type = "string", placeholder = "FILE", doc = "file for the picture; by default it is printed" },
   { name = "vin", type = "string", placeholder = "VIN", doc = "whose records, where there are several vehicles" },
 }
 
