@@ -112,7 +112,7 @@ describe("what to type next", function()
   it("with a token from outside it is another token, not a sign-in alone", function()
     local result = refused(401, '{"error":"invalid bearer token"}')
     assert.equal(kind_status "auth", result.status)
-    assert.matches("bring a fresh one", result.err, 1, true)
+    assert.matches("give a new one", result.err, 1, true)
   end)
 
   it("a missing scope names the command that asks for it", function()
