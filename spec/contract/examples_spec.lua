@@ -10,7 +10,7 @@ local vin, old = "5YJ3FLEE9RF000001", "5YJSFLEE9KF000002"
 
 -- file → what it prints, and what it needs: a signed-in token, or an application and a person who signs in.
 local runs = {
-  ["budgets.lua"] = { needs = "token", "^warning\t80 %% of the budget 'per_vehicle_day%.command' are used up: 2 of 2 calls\n"
+  ["budgets.lua"] = { needs = "token", "^warning\tat least 80 %% of the budget 'per_vehicle_day%.command' is spent: 2 of 2 calls\n"
     .. "per_vehicle_day%.command\t2 of 2\tnot_sent\n0%.003 USD\t3 commands\nfleet_billed_total{class=\"command\"} 3\n$" },
   ["client_and_vehicle.lua"] = { "the vehicle received:\tset_charge_limit\t80\n", "was done:\ttrue\n",
     "again:\tnil\t%S",

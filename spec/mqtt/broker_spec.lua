@@ -148,7 +148,7 @@ describe("the bridge as a process", function()
       heard[availability] = nil
       first.kill()
       settle("the second", function()
-        return heard[availability] == "online" and string.find(files.find(second.out), "state of all", 1, true)
+        return heard[availability] == "online" and string.find(files.find(second.out), "list of cars and sites", 1, true)
       end)
       listener:say(other, '{"id":"one"}')
       settle("the same answer", function() return results(heard, other .. "/result")[2] end)

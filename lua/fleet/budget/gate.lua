@@ -21,7 +21,7 @@ function M.warn(context, vin, facts, advice)
   context.report {
     time = wall, name = "budget_warning", account = context.config.account, vin = vin and string.sub(vin, -4) or nil,
     limit = facts.limit, spent = facts.spent, most = facts.most, resets_at = facts.resets_at,
-    message = "80 % of the budget '" .. facts.limit .. "' are used up: " .. usd_text(facts) .. (advice or ""),
+    message = "at least 80 % of the budget '" .. facts.limit .. "' is spent: " .. usd_text(facts) .. (advice or ""),
   }
   context.measure { name = "budget", limit = facts.limit, result = "warned" }
 end

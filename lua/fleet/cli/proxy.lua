@@ -26,7 +26,7 @@ end
 local function default_socket(environment)
   local directory = environment.getenv("XDG_RUNTIME_DIR")
   if directory and string.sub(directory, 1, 1) == "/" then return "unix:" .. directory .. "/fleet-proxy.sock" end
-  usage_error.raise("XDG_RUNTIME_DIR says nowhere to put a socket: give --listen, such as --listen unix:/run/fleet/proxy.sock",
+  usage_error.raise("XDG_RUNTIME_DIR names no directory for the socket: give --listen, such as --listen unix:/run/fleet/proxy.sock",
     { "proxy" })
 end
 

@@ -63,10 +63,10 @@ local function looks_of_awakening(config)
   end
 end
 
-local states = "state of all: every %.14g to %.14g s, free; "
-local by_looks = "live data of a car that is awake anyway: every %.14g s while it is busy, else after %.14g s and pauses that double; "
-  .. "%d cars: about %.2f USD a month (a day with %d busy hours and %d awakenings), at most %.2f USD"
-local by_stream = "live data of cars that stream: no reads; signals cost %s, and 'fleet telemetry cost' prices a configuration; "
+local states = "list of cars and sites: every %.14g to %.14g s, free; "
+local by_looks = "live reads of awake cars: every %.14g s while a car charges or drives, else after %.14g s with doubling pauses; "
+  .. "%d cars: about %.2f USD a month (%d busy hours and %d wake-ups a day), at most %.2f USD"
+local by_stream = "cars that stream: no live reads; signals cost %s, and 'fleet telemetry cost' prices a configuration; "
   .. "while no car streams, "
 
 --- { looks =, usd =, most =, text = }: the cost of a month for so many cars, as assumed and at most. own_prices: the client's, or nil.
