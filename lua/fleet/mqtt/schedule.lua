@@ -64,7 +64,7 @@ local function looks_of_awakening(config)
 end
 
 local states = "list of cars and sites: every %.14g to %.14g s, free; "
-local by_looks = "live reads of awake cars: every %.14g s while a car charges or drives, else after %.14g s with doubling pauses; "
+local by_looks = "live reads of a car that is awake: every %.14g s while it is busy, else after %.14g s with doubling pauses; "
   .. "%d cars: about %.2f USD a month (%d busy hours and %d wake-ups a day), at most %.2f USD"
 local by_stream = "cars that stream: no live reads; signals cost %s, and 'fleet telemetry cost' prices a configuration; "
   .. "while no car streams, "
