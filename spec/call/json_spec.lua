@@ -50,6 +50,14 @@ describe("a reply's numbers", function()
   end)
 end)
 
+describe("a reply of millions of values", function()
+  it("is read whole: max_response limits it", function()
+    local value = core.json_decode("[" .. ("1,"):rep(1999999) .. "7]")
+    assert.equal(2000000, value and #value)
+    assert.equal(7, value[2000000])
+  end)
+end)
+
 describe("half a surrogate pair", function()
   local replaced = "\239\191\189" -- U+FFFD
   local cases = {

@@ -82,6 +82,8 @@ struct json_fault {
   size_t at; /* where reading ended */
   const char *expected;
 };
+/* Bytes of nodes for one byte of text, at most: max_response limits how much a reply takes. */
+enum { JSON_GROWTH = sizeof(struct node) };
 struct node *json_read(struct arena *a, struct bytes text, struct json_fault *fault);
 struct json_refusal {
   struct bytes what; /* "a number that is not finite" */

@@ -34,6 +34,7 @@ static int l_result(lua_State *L) {
   struct result result;
   struct arena *a = push_arena(L);
   int box = lua_gettop(L);
+  a->left += JSON_GROWTH * response->body.size;
   if (result_read(&asked, response, a, &result)) {
     push_reply_value(L, result.value, request->row->ids);
     box_close(L, box);

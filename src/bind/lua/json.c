@@ -8,6 +8,7 @@
 bool json_decode(lua_State *L, struct bytes text, const char *ids, struct err *e) {
   struct arena *a = push_arena(L);
   int box = lua_gettop(L);
+  a->left += JSON_GROWTH * text.size;
   const struct node *value = json_read(a, text, NULL);
   bool out_of_memory = a->failed;
   if (value) push_reply_value(L, value, ids);
