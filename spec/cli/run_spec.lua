@@ -68,6 +68,17 @@ describe("fleet run", function()
     assert.is_nil(string.find(out, "all settings are as wanted", 1, true), out)
   end)
 
+  it("shows the time of a line in the automation's zone, and in UTC where it has none", function()
+    local path = files.write(directory .. "/clock.lua", string.format(automation, "one"))
+    local function line()
+      return (sims.shell(env .. sims.fleet .. " run --once --explain --state " .. quote(process.temporary "clock") .. " "
+        .. quote(path) .. " 2>&1"))
+    end
+    assert.matches("^%d+%-%d%d%-%d%d %d%d:%d%d:%d%dZ one: ", line())
+    files.write(path, (string.gsub(string.format(automation, "one"), "car = car,", 'car = car, zone = "Asia/Tokyo",')))
+    assert.matches("^%d+%-%d%d%-%d%d %d%d:%d%d:%d%d JST one: ", line())
+  end)
+
   it("--once does what is due, ends, and does nothing before it is due again", function()
     local path = files.write(directory .. "/cron.lua", string.format((string.gsub(automation, "on = false", "on = true")), "cron"))
     local function once(more)

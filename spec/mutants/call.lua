@@ -4,11 +4,11 @@ local pages, lists = "spec/call/pages_spec.lua", "spec/call/lists_spec.lua"
 return {
   { "src/call/value.c", "if (!both) {", "if (false) {", { values, replies } },
   { "src/call/value.c", "      return false;\n    node_append", "      continue;\n    node_append", { values, replies } },
-  { "src/call/result.c", "if (row_is_write(row) && says_no(value))",
+  { "src/call/result.c", "if (row_is_write(row) && is_refusal(value))",
     "if (false)", { values, replies } },
   { "src/call/failure.c", "known->kind == KIND_none && !strict",
     "known->kind == KIND_none", { call, values, "spec/resources/methods_spec.lua" } },
-  { "src/call/result.c", "if (!done->boolean && !judge(", "if (false && !judge(", { call } },
+  { "src/call/result.c", "if (!done->boolean && !check_reason(", "if (false && !check_reason(", { call } },
   { "src/call/result.c", ": status <= LAST_KNOWN_SUCCESS ? OUTCOME_REFUSED",
     ": true ? OUTCOME_REFUSED", { call, values, replies } },
   { "lua/fleet/call/pages.lua", "parts[i] = tostring(record[name])", "parts[1] = tostring(record[name])", { lists, pages } },

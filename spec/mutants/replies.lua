@@ -14,7 +14,7 @@ return {
     { outcome, errs } },
   { "src/http/outcome.c", "if (x->proxied) judge_words(&v, x);", "judge_words(&v, x);", { outcome } },
   { "src/call/result.c", "bool answered = is_vehicle_answer(asked, reply->status, &s);", "bool answered = false;", { proxies } },
-  { "src/call/result.c", "if (done->boolean && error) return not_what_is_promised", "if (false) return not_what_is_promised", { proxies } },
+  { "src/call/result.c", "if (done->boolean && error) return fail_unexpected", "if (false) return fail_unexpected", { proxies } },
   { "src/call/result.c", "return reason ? reason : text_member(r, object, \"string\");", "return reason;", { proxies } },
   { "src/call/value.c", "row->bare ? NODE_LIST : NODE_OBJECT", "NODE_OBJECT", { "spec/call/values_spec.lua" } },
   { "lua/fleet/call/pages.lua", "(pagination.next == nil or pagination.next == \"\")", "pagination.next == nil", { pages } },

@@ -49,13 +49,13 @@ struct bytes result_error_text(struct arena *a, struct bytes body) {
 
 /* ---- a good reply ---- */
 
-static struct node *not_what_is_promised(const struct reader *r, const char *what) {
+static struct node *fail_unexpected(const struct reader *r, const char *what) {
   r->e->outcome = row_is_write(r->asked->row) ? OUTCOME_UNKNOWN : OUTCOME_NONE;
   err_set(r->e, KIND_protocol, "%s: the reply %s", r->asked->name, what);
   return NULL;
 }
 
-static bool judge(const struct reader *r, const char *reason) {
+static bool check_reason(const struct reader *r, const char *reason) {
   return judge_reason(r->e, r->asked->row, r->asked->strict, reason);
 }
 
@@ -65,7 +65,7 @@ static struct node *bytes_result(const struct reader *r, const struct node *base
   struct node *value = good ? node_text_copy(r->a, buf_bytes(&bytes)) : NULL;
   r->a->failed |= bytes.failed;
   buf_free(&bytes);
-  return good ? value : not_what_is_promised(r, "is not base64");
+  return good ? value : fail_unexpected(r, "is not base64");
 }
 
 /* Makes of the answer { changed, reason, via, authenticated } and its further members. */
@@ -84,11 +84,10 @@ static struct node *finish_command(const struct reader *r, struct node *answer, 
  * as done (doc/protocol.md#outcomes). error: of the body around it, or NULL. */
 static struct node *command_result(const struct reader *r, struct node *answer, const char *error) {
   const struct node *done = node_member(answer, "result");
-  if (!node_is(done, NODE_BOOLEAN))
-    return not_what_is_promised(r, "does not say whether the command was done");
-  if (done->boolean && error) return not_what_is_promised(r, "says both done and an error");
+  if (!node_is(done, NODE_BOOLEAN)) return fail_unexpected(r, "does not say whether the command was done");
+  if (done->boolean && error) return fail_unexpected(r, "says both done and an error");
   const char *given = reason_member(r, answer), *reason = given ? given : error ? error : "";
-  if (!done->boolean && !judge(r, reason)) return NULL;
+  if (!done->boolean && !check_reason(r, reason)) return NULL;
   return finish_command(r, answer, done->boolean, reason);
 }
 
@@ -119,7 +118,7 @@ static int code_of(const struct node *object, const char *name) {
  * setting counts as accepted only with a code of success or `result`; a string, true or {} proves nothing. */
 static struct node *setting_result(const struct reader *r, struct node *answer) {
   int small = code_of(answer, "code"), large = code_of(answer, "Code"), code = small ? small : large;
-  if (small && large && small != large) return not_what_is_promised(r, "has two codes that differ");
+  if (small && large && small != large) return fail_unexpected(r, "has two codes that differ");
   static const char *const spellings[][2] = {{"code", "Code"}, {"message", "Message"}};
   for (int i = 0; i < 2; i++) {
     const struct node *member = either(answer, spellings[i][0], spellings[i][1]);
@@ -134,10 +133,10 @@ static struct node *setting_result(const struct reader *r, struct node *answer) 
   const struct node *done = node_member(answer, "result");
   bool changed = node_is(done, NODE_BOOLEAN) ? done->boolean : code / 100 == 2;
   if (is_false(done) || error) {
-    if (!judge(r, error ? error : reason ? reason : "")) return NULL;
+    if (!check_reason(r, error ? error : reason ? reason : "")) return NULL;
     changed = false;
   } else if (!changed) {
-    return not_what_is_promised(r, "does not say whether the setting was taken");
+    return fail_unexpected(r, "does not say whether the setting was taken");
   }
   node_put(answer, "changed", node_boolean(r->a, changed));
   return answer;
@@ -145,7 +144,8 @@ static struct node *setting_result(const struct reader *r, struct node *answer) 
 
 enum { LAST_KNOWN_SUCCESS = 204 }; /* above it, the meaning of an `error` in a 2xx is not published */
 
-static struct node *said_error(const struct reader *r, const struct error_body *s, int status, bool both) {
+static struct node *fail_with_error(const struct reader *r, const struct error_body *s, int status,
+                                    bool both) {
   const struct reason *known = reason_of(s->error);
   bool has_kind = known && known->kind;
   err_reason(r->e, s->error);
@@ -159,8 +159,8 @@ static struct node *said_error(const struct reader *r, const struct error_body *
   return NULL;
 }
 
-/* Whether the value is false instead of a record: a write did not succeed then. */
-static bool says_no(const struct node *value) {
+/* false in the place of a record: the write did not succeed. */
+static bool is_refusal(const struct node *value) {
   return is_false(value) || (node_is(value, NODE_TEXT) && bytes_equal(value->text, bytes_of("false")));
 }
 
@@ -171,7 +171,7 @@ static struct node *raw_result(const struct reader *r, const struct buf *body) {
   if (!begins || (body->size >= strlen(begins) && memcmp(buf_text(body), begins, strlen(begins)) == 0))
     return node_text(r->a, buf_bytes(body));
   snprintf(shown, sizeof shown, body->size ? "does not begin with %s" : "is empty", begins);
-  return not_what_is_promised(r, shown);
+  return fail_unexpected(r, shown);
 }
 
 /* The value of a 2xx; NULL: e says why there is none. */
@@ -181,14 +181,15 @@ static struct node *good_result(const struct reader *r, const struct http_respon
   char what[64];
   if (row->value & VALUE_BYTES || r->asked->raw) return raw_result(r, &reply->body);
   struct node *body = json_read(r->a, buf_bytes(&reply->body), NULL);
-  if (!body) return not_what_is_promised(r, reply->body.size ? "is not JSON" : "is empty");
+  if (!body) return fail_unexpected(r, reply->body.size ? "is not JSON" : "is empty");
   const struct node *response = node_member(body, "response");
   struct error_body s = error_body_of(r, body);
-  if (s.error && (!response || !is_command)) return said_error(r, &s, reply->status, node_is_table(response));
+  if (s.error && (!response || !is_command))
+    return fail_with_error(r, &s, reply->status, node_is_table(response));
   struct node *value = take_value(r->a, row, body, what);
-  if (!value) return r->a->failed ? NULL : not_what_is_promised(r, what);
-  if (row_is_write(row) && says_no(value)) {
-    judge(r, "");
+  if (!value) return r->a->failed ? NULL : fail_unexpected(r, what);
+  if (row_is_write(row) && is_refusal(value)) {
+    check_reason(r, "");
     return NULL;
   }
   if (row->value & VALUE_BASE64) return bytes_result(r, value);
@@ -234,7 +235,7 @@ static bool is_vehicle_answer(const struct asked *asked, int status, const struc
 static struct node *vehicle_answer(const struct reader *r, const struct error_body *s) {
   const char *reason = s->reason ? s->reason : s->error ? s->error : "";
   struct node *answer = node_new(r->a, NODE_OBJECT);
-  return answer && judge(r, reason) ? finish_command(r, answer, false, reason) : NULL;
+  return answer && check_reason(r, reason) ? finish_command(r, answer, false, reason) : NULL;
 }
 
 /* The vehicle refused a plain command because it takes signed ones only. */
@@ -271,7 +272,7 @@ bool result_read(const struct asked *asked, const struct http_response *reply, s
     failed_result(&r, reply, &s, &v);
   if (a->failed) { /* perhaps a text is missing that decides */
     v = (struct verdict){.kind = KIND_protocol};
-    not_what_is_promised(&r, "cannot be read: out of memory");
+    fail_unexpected(&r, "cannot be read: out of memory");
     out->value = NULL;
   }
   if (out->value) return true;

@@ -28,7 +28,7 @@ struct transport_refusal {
   enum commands commands;
   bool has_key;
   bool signable;                      /* these values have a signed form */
-  enum transport sent;                /* the one that was refused */
+  enum transport sent;                /* the transport that was refused */
   bool plain_refused, signed_refused; /* before it */
   enum trait trait;
   enum kind kind;

@@ -81,7 +81,7 @@ function M.beginnings()
 end
 
 --- Every position with what is offered there: { pattern =, words =, choices =, shared =, names = }. The pattern is matched against "N WORD
---- WORD": the number of words before the one that is typed ("fleet" included), and the two words after "fleet"; * matches any text.
+--- WORD": the number of words before the cursor's word ("fleet" included), and the two words after "fleet"; * matches any text.
 function M.places()
   local first, groups = M.beginnings()
   local places = { { pattern = { "1 ", "*" }, words = first, choices = {} } }

@@ -5,16 +5,12 @@
 #include "bind/lua/bind.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ARENA_LIMIT = 1 << 27 };
 
-/* Not inside the box: its 2 KB would be left to the collector. */
 static void release_arena(void *object) {
-  struct arena **arena = object;
-  if (*arena) arena_end(*arena);
-  free(*arena);
+  arena_end(object);
 }
 
 static const struct box_type arena_type = {"fleet.arena", release_arena, NULL, NULL};
@@ -25,12 +21,10 @@ struct arena *push_arena(lua_State *L) {
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  struct arena **arena = box_new(L, &arena_type, sizeof *arena, 0);
-  *arena = malloc(sizeof **arena);
-  if (!*arena) luaL_error(L, "out of memory");
-  arena_start(*arena, ARENA_LIMIT);
+  struct arena *arena = box_new(L, &arena_type, sizeof *arena, 0);
+  arena_start(arena, ARENA_LIMIT);
   box_open(L, -1);
-  return *arena;
+  return arena;
 }
 
 /* ---- from Lua ---- */

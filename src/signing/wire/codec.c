@@ -295,7 +295,7 @@ static bool is_row_of(const struct row *row, enum domain domain, const char *act
   return strncmp(name, action, length) == 0 && strcspn(name, ".=;[") == length;
 }
 
-/* Several rows have the same action: the one that explains most of the message matches. */
+/* Several rows can have the same action: the row that explains most of the message matches. */
 static const struct row *match_row(enum domain domain, ProtobufCMessage *root, struct value *values) {
   const struct row *found = NULL;
   const char *action = action_of(domain, root);

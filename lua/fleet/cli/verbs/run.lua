@@ -63,25 +63,30 @@ end
 
 -- ---- running ----
 
+-- The time of a line by the automation's clock, which its sentences use; without a zone in UTC.
+local function time_text(zone)
+  if not zone then return os.date "!%Y-%m-%d %H:%M:%SZ" end
+  local t = zone:localtime(os.time())
+  return string.format("%04d-%02d-%02d %02d:%02d:%02d %s", t.year, t.month, t.day, t.hour, t.min, t.sec, t.abbreviation)
+end
+
 local function print_line(context, one, text)
   context.progress()
-  context.out:write(os.date("!%Y-%m-%d %H:%M:%SZ "), one.config.name, ": ", text, "\n")
+  context.out:write(time_text(one.config.local_zone), " ", one.config.name, ": ", text, "\n")
   context.out:flush()
 end
 
 -- Prints a notification, and runs the shell command of --notify for it.
-local function notify(context, hook)
+local function notify(context, one, hook)
   return function(event)
-    context.progress()
-    context.out:write(os.date("!%Y-%m-%d %H:%M:%SZ "), event.automation, ": ", event.severity, ": ", show.clean(event.text), "\n")
-    context.out:flush()
+    print_line(context, one, event.severity .. ": " .. show.clean(event.text))
     if hook then notify_command.start(hook, event) end
   end
 end
 
 local function run_one(context, one, given)
   local explain, hook = given.explain, given.notify_command
-  return one:run { once = given.once, wait = not given.once, notify = notify(context, hook), progress = function(text, event)
+  return one:run { once = given.once, wait = not given.once, notify = notify(context, one, hook), progress = function(text, event)
     if event or explain then print_line(context, one, text) else context.progress(one.config.name .. ": " .. text) end
   end }
 end

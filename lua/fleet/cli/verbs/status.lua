@@ -123,7 +123,7 @@ end
 return {
   {
     name = "status", usage = "status [CAR | SITE]", takes = { free }, run = run, show = print_status,
-    doc = "Shows cars and energy sites in one screen, or the one that is named. Each car that is awake is read, for "
+    doc = "Shows all cars and energy sites in one screen, or only the named one. Each car that is awake is read, for "
       .. prices.text(prices.published.data) .. "; no car is woken.",
     details = "A value that a car or site does not report is left out. With --free no car is read; sites and the list are free.",
   },
