@@ -309,7 +309,7 @@ describe("the option telemetry", function()
     local config = options.read { client = {}, broker = "mqtt://b", telemetry = given() }
     local month, without = schedule.month(config, 2, nil, true), schedule.month(config, 2)
     assert.same({ 0, 0, without.most }, { month.usd, month.looks, month.most })
-    assert.matches("cars that stream: no reads; signals cost 0.01 USD for 1000", month.text, 1, true)
+    assert.matches("cars that stream: no live reads; signals cost 0.01 USD for 1000", month.text, 1, true)
     assert.matches(string.match(without.text, "2 cars: .*$"), month.text, 1, true)
     assert.is_nil(string.find(without.text, "signals", 1, true))
   end)
