@@ -56,7 +56,7 @@ describe("fleet telemetry", function()
       fleet telemetry setup Red --port $PORT --yes --wait 5; echo "Red $?"
     ]]
     assert.equal(0, status, out)
-    assert.matches("is in use: a receiver runs already", out)
+    assert.matches("is in use: if your receiver listens there", out)
     assert.matches("%.%.%. ?000001 has adopted it", (string.gsub(out, "…", "... ")))
     assert.matches("000002 was skipped: unsupported_hardware", out)
     assert.matches("every vehicle was skipped", out)

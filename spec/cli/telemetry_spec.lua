@@ -50,8 +50,16 @@ describe("fleet telemetry certificate", function()
     assert.is_true(stream.verify_server(files.read(path "chain.pem"), ca, "car.example.com"))
   end)
 
+  it("says when vehicles need a new configuration: after another host, not after the same", function()
+    run("certificate", "car.example.com")
+    assert.matches("need no new configuration", run("certificate", "car.example.com").out)
+    assert.matches("for car.example.com. Vehicles that connect to that name need a new configuration",
+      run("certificate", "other.example.com").out, 1, true)
+  end)
+
   it("refuses a host with a scheme, an authority without its key, and a life beyond the authority's", function()
     assert.matches("https://car.example.com", run("certificate", "https://car.example.com").err, 1, true)
+    assert.matches("the host 'car.example.com:8443': leave out the port", run("certificate", "car.example.com:8443").err, 1, true)
     run("certificate", "192.0.2.7")
     assert.same({ "192.0.2.7" }, stream.certificates(files.read(path "chain.pem"))[1].hosts)
     os.remove(path "authority-key.pem")
@@ -115,7 +123,8 @@ describe("fleet telemetry check", function()
     assert.matches("mismatch", lines.chain.message)
     assert.matches("names must include other.example.com", lines.chain.fix)
     assert.is_false(lines["vehicles' authorities"].ok)
-    assert.matches("not Tesla's: Root CA", lines["vehicles' authorities"].message)
+    assert.matches("none is Tesla's: Root CA", lines["vehicles' authorities"].message)
+    assert.matches("config/files/prod_ca.crt", lines["vehicles' authorities"].fix, 1, true)
   end)
 
   it("says which verb makes a file that is missing, and where the maker's file comes from", function()
@@ -132,6 +141,23 @@ describe("fleet telemetry check", function()
     local result = run("check", "--port=1")
     assert.matches("FIX port .*localhost:1", result.out)
     assert.matches("fleet telemetry serve", result.out)
+    assert.not_matches("router", result.out)
+  end)
+
+  it("warns of an address of the local network, and not of a public one", function()
+    local check = require "fleet.telemetry.check"
+    local function name_line(address)
+      local lines = check.way { host = address, port = 8443, certificate = "", ca = "", stream = {
+        resolve = function(host) return host end, client = function() return nil, { message = "not tried" } end,
+      } }
+      return lines[1].ok
+    end
+    for _, address in ipairs { "192.168.1.5", "10.0.0.1", "172.16.0.1", "172.31.255.1", "169.254.1.1", "fd00::1", "fe80::1" } do
+      assert.is_nil(name_line(address), address)
+    end
+    for _, address in ipairs { "192.0.2.1", "172.15.0.1", "172.32.0.1", "100.1.1.1", "2001:db8::1", "127.0.0.1" } do
+      assert.is_true(name_line(address), address)
+    end
   end)
 end)
 
@@ -160,8 +186,22 @@ describe("fleet telemetry cost", function()
         require("fleet.telemetry.templates").config(one.name, { hostname = "car.example.com", port = 443, ca = "x" }), 1773136800)
       for _, problem in ipairs(report.problems) do assert.matches("^ca", problem.where, 1) end
     end
-    assert.matches("no JSON object with the member fields", run("cost", "chargin").err)
+    assert.matches("did you mean 'charging'", run("cost", "chargin").err)
+    assert.matches("cannot read the file missing.json", run("cost", "missing.json").err)
+    files.write(directory .. "/list.json", "[]")
+    assert.matches("no JSON object with the member 'fields'", run("cost", directory .. "/list.json").err)
   end)
+end)
+
+describe("the numbers of fleet telemetry cost", function()
+  for _, case in ipairs {
+    { "--hours=24", 0 }, { "--hours=24.5", 2 }, { "--hours=0", 2 }, { "--vehicles=1", 0 }, { "--vehicles=0", 2 },
+  } do
+    it((case[2] == 0 and "accept " or "reject ") .. case[1], function()
+      assert.equal(case[2], run("cost", "charging", case[1]).status)
+      assert.equal(case[2], run("cost", case[1]).status)
+    end)
+  end
 end)
 
 describe("fleet telemetry decode", function()
@@ -205,5 +245,21 @@ describe("fleet telemetry errors", function()
     assert.matches("config_manager_error: x509: certificate signed by unknown authority\n    %-> the receiver's chain", result.out)
     replies.fleet_telemetry_errors.fleet_telemetry_errors = {}
     assert.matches("no vehicle reports", cli.run({ "telemetry", "errors", BLUE }, { env = env, http = http }).out)
+  end)
+end)
+
+describe("the options of outputs", function()
+  for _, option in ipairs { "--redis=redis://127.0.0.1", "--broker=mqtt://127.0.0.1", "--teslamate=127.0.0.1:8444" } do
+    it("are rejected without their output: " .. option, function()
+      local result = run("serve", "--any-vehicle", option)
+      assert.equal(2, result.status)
+      assert.matches("is an option of the output", result.err)
+    end)
+  end
+
+  it("are accepted with it", function()
+    local result = run("serve", "--any-vehicle", "--output=lines,redis", "--redis=redis://127.0.0.1")
+    assert.not_matches("is an option of the output", result.err)
+    assert.matches("fleet telemetry certificate HOST", result.err)
   end)
 end)

@@ -83,7 +83,7 @@ function M.remarks(authorities)
   if #unknown < #authorities.given and missing[1] then
     remarks[#remarks + 1] = "client_ca: the vehicles of these authorities cannot connect, since the file lacks them: " .. list(missing)
   end
-  if ended[1] then remarks[#remarks + 1] = "client_ca: no longer valid: " .. list(ended) end
+  if ended[1] then remarks[#remarks + 1] = "client_ca: no longer valid, so that its vehicles cannot connect: " .. list(ended) end
   return remarks
 end
 

@@ -89,12 +89,15 @@ end
 
 -- ---- the vehicles' authorities ----
 
+--- Where Tesla publishes its file, as the end of a sentence.
+M.TESLAS_FILE = "take config/files/prod_ca.crt from github.com/teslamotors/fleet-telemetry"
+
 --- Checks the authorities that sign vehicles' certificates. pem: Tesla's file.
 function M.authorities(stream, pem, simulated)
   local lines = {}
   local found, err = stream.authorities(pem)
   if not found then
-    add(lines, "vehicles' authorities", false, err.message, "give Tesla's file as --client-ca")
+    add(lines, "vehicles' authorities", false, err.message, M.TESLAS_FILE)
     return lines
   end
   local known, foreign = 0, {}
@@ -103,12 +106,14 @@ function M.authorities(stream, pem, simulated)
   end
   if simulated and known == 0 then
     add(lines, "vehicles' authorities", true, #foreign .. " of the simulator")
+  elseif known == 0 then
+    add(lines, "vehicles' authorities", false, "none is Tesla's: " .. table.concat(foreign, ", "), M.TESLAS_FILE)
   elseif foreign[1] then
-    add(lines, "vehicles' authorities", known > 0 and nil or false, string.format("%d of Tesla's; not Tesla's: %s", known,
-      table.concat(foreign, ", ")), "each of the others can name any vehicle: leave them out unless you made them")
+    add(lines, "vehicles' authorities", nil, string.format("%d of Tesla's; not Tesla's: %s", known, table.concat(foreign, ", ")),
+      "each of the others can name any vehicle: leave them out unless you made them")
   elseif found.missing[1] then
     add(lines, "vehicles' authorities", nil, "their vehicles cannot connect, since the file lacks them: "
-      .. table.concat(found.missing, ", "), "take Tesla's newest file")
+      .. table.concat(found.missing, ", "), M.TESLAS_FILE)
   else
     add(lines, "vehicles' authorities", true, known .. " of Tesla's, all that are known")
   end
@@ -141,29 +146,48 @@ local function port_fix(host, port)
   return string.format("forward TCP port %d of your router, or of %s, to this machine, without a proxy that ends TLS", port, host)
 end
 
---- Checks the connection that vehicles make: name, port, and the certificate served there. given as for M.files, and port.
+local function is_loopback(address) return string.find(address, "^127%.") ~= nil or address == "::1" end
+
+-- RFC 1918, RFC 3927, RFC 4193, RFC 4291 section 2.5.6.
+local function is_private(address)
+  local second = tonumber(string.match(address, "^172%.(%d+)%."))
+  return second and second >= 16 and second < 32 or string.find(address, "^10%.") ~= nil or string.find(address, "^192%.168%.") ~= nil
+    or string.find(address, "^169%.254%.") ~= nil or string.find(address, "^[fF][cCdD]%x%x:") ~= nil
+    or string.find(address, "^[fF][eE][89aAbB]%x:") ~= nil
+end
+
+--- Checks the connection that vehicles make: name, port, and the certificate served there. given as for M.files, and port. Returns lines,
+--- and "unreachable" when the name has no address or no server answers.
 function M.way(given)
   local lines, stream = {}, given.stream
   local address, err = stream.resolve(given.host)
   if not address then
     add(lines, "name", false, err.message, "give the name an address: dynamic DNS, or an A record")
-    return lines
+    return lines, "unreachable"
   end
-  add(lines, "name", true, given.host .. " is " .. address)
+  local here, private = is_loopback(address), is_private(address)
+  if private then
+    add(lines, "name", nil, given.host .. " is " .. address .. ", an address of the local network: vehicles reach it at home only",
+      "give the name a public address, unless this network's DNS answers with another one than the internet's")
+  else
+    add(lines, "name", true, given.host .. " is " .. address)
+  end
   local chain, why = served_chain(stream, address, given.host, given.port)
   if not chain then
-    local refused = string.find(why, "refused", 1, true)
+    local start = string.find(why, "refused", 1, true) and "start the receiver: `fleet telemetry serve`"
+    local forward = not here and port_fix(given.host, given.port) or nil
     add(lines, "port", false, string.format("%s:%d: %s", given.host, given.port, why),
-      refused and "start the receiver: `fleet telemetry serve`; " .. port_fix(given.host, given.port) or port_fix(given.host, given.port))
-    return lines
+      start and forward and start .. "; " .. forward or start or forward)
+    return lines, "unreachable"
   end
   local served, own = stream.certificates(chain), stream.certificates(given.certificate)
   if served and own and served[1].fingerprint == own[1].fingerprint then
-    add(lines, "port", true, string.format("%s:%d shows this certificate. From outside it may differ: try it over a phone's network",
-      given.host, given.port))
+    add(lines, "port", true, string.format("%s:%d shows this certificate%s", given.host, given.port,
+      here and "" or ". From outside it may differ: try it over a phone's network"))
   else
     add(lines, "port", false, string.format("%s:%d shows another certificate: %s", given.host, given.port,
-      served and served[1].subject or "none"), "something else answers, such as a proxy that ends TLS: vehicles need the receiver itself")
+      served and served[1].subject or "none"), "another receiver or a proxy that ends TLS answers there: stop it, or choose another "
+      .. "port with --port")
   end
   local good, failure = stream.verify_server(chain, given.ca, given.host)
   add(lines, "served chain", good == true, good and "a vehicle accepts what is served" or "a vehicle would reject what is served: "

@@ -39,16 +39,24 @@ function M.paths(directory)
   }
 end
 
+-- The host that the certificate in a directory is for; nil when there is none.
+local function earlier_host(stream, directory)
+  local chain = read(M.paths(directory).certificate)
+  local list = chain and stream.certificates(chain)
+  return list and list[1].hosts[1]
+end
+
 --- Makes or renews the certificate of a host (a name or an address) in a directory, signed by the authority there or a new one. days: its
---- validity (730). Returns { host =, new_authority =, until_utc =, paths … }, or nil, err, kind.
+--- validity (730). Returns { host =, earlier_host =, new_authority =, until_utc =, paths … }, or nil, err, kind.
 function M.issue(directory, host, days)
   local problem = core.hostname.host_problem(host)
   local is_address = string.find(host, "^[%d.]+$") or string.find(host, "^%x*:[%x:]+$")
-  if problem and not is_address then return errors.failure("invalid", "'" .. host .. "' " .. problem) end
+  if problem and not is_address then return errors.failure("invalid", "the host '" .. host .. "': " .. problem) end
   local stream, why = optional_module.find "stream"
   if not stream then return errors.failure("unsupported", why) end
   local ca, err, kind = authority(stream, directory, host)
   if not ca then return nil, err, kind end
+  local earlier = earlier_host(stream, directory)
   local certificate, key = stream.issue {
     subject = host, host = host, usage = "serverAuth", days = days or M.DAYS, issuer = ca.certificate, issuer_key = ca.key,
   }
@@ -63,6 +71,7 @@ function M.issue(directory, host, days)
     made, err, kind = atomic_file.write(file[1], file[2])
     if not made then return nil, err, kind end
   end
+  paths.earlier_host = earlier
   paths.host, paths.new_authority, paths.until_utc = host, ca.made == true, stream.certificates(certificate)[1].until_utc
   return paths
 end

@@ -41,7 +41,7 @@ function M.simulated(environment) return environment.getenv("FLEET_SIM_CONTROL")
 
 local function advice(name, directory)
   if name == "client_ca" then
-    return "Tesla publishes it with its telemetry server; give it as --client-ca, or put it at " .. directory .. "/vehicle-ca.pem"
+    return require("fleet.telemetry.check").TESLAS_FILE .. ", and save it as " .. directory .. "/vehicle-ca.pem"
   end
   return "'fleet telemetry certificate HOST' makes it"
 end

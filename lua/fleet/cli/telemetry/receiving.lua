@@ -96,9 +96,24 @@ function makers.teslamate(outputs, given, context)
   }
 end
 
+-- The output of each option that belongs to one.
+local output_of = { redis = "redis", broker = "mqtt", user = "mqtt", password = "mqtt", teslamate = "teslamate" }
+
+local function refuse_unused(given)
+  local chosen = "," .. (given.output or "lines") .. ","
+  for _, option in ipairs(M.output_options) do
+    local output = output_of[option.name]
+    if output and given[option.name] ~= nil and not string.find(chosen, "," .. output .. ",", 1, true) then
+      usage_error.raise(string.format("--%s is an option of the output %s: add --output %s", option.name, output, output),
+        { "telemetry serve" })
+    end
+  end
+end
+
 --- The outputs that the options choose: { printed = "lines", "text" or nil, outputs = list, ack = }, or nil, err, kind. With a store, the
 --- receiver acknowledges a record once it is stored.
 function M.outputs(context, given)
+  refuse_unused(given)
   from_environment(context.environment, given)
   local found, outputs = { outputs = {}, ack = "at_once" }, require "fleet.telemetry.outputs"
   for name in string.gmatch(given.output or "lines", "[^,]+") do

@@ -29,13 +29,17 @@ local function stop(text, more) return errors.failure("refused", "setup: " .. te
 
 --- The fields and the policy of a configuration, from a template or a file.
 function M.wanted(given, name)
+  if given.hours and not (given.hours > 0 and given.hours <= 24) then
+    usage_error.raise("--hours is the time a day that a vehicle is awake: more than 0, at most 24", { "telemetry cost" })
+  end
   if not given.fields then return templates.config(name or given.template or "charging") end
-  local text, why = private_authority.read(given.fields)
-  local config = text and core.json_decode(text)
+  local text = private_authority.read(given.fields)
+  if not text then usage_error.raise("cannot read the file " .. given.fields, { "telemetry setup" }) end
+  local config = core.json_decode(text)
   if type(config) == "table" and type(config.config) == "table" then config = config.config end
   if type(config) ~= "table" or type(config.fields) ~= "table" then
-    usage_error.raise("--fields: " .. given.fields .. " is no JSON object with the member fields" .. (why and ": " .. tostring(why) or ""),
-      { "telemetry setup" })
+    usage_error.raise(given.fields .. " is no JSON object with the member 'fields', as in: {\"fields\": {\"Soc\": "
+      .. "{\"interval_seconds\": 60}}}", { "telemetry setup" })
   end
   return config
 end
@@ -55,7 +59,8 @@ local function certificate(s)
   if s.given.certificate or private_authority.read(paths.certificate) then return true end
   local host = s.given.host or files.simulated(s.environment) and "localhost"
   if not host then
-    usage_error.raise("'telemetry setup' needs --host: the name by which vehicles reach this machine", { "telemetry setup" })
+    usage_error.raise("there is no certificate yet: 'fleet telemetry certificate HOST' makes it; HOST is the name by which vehicles reach "
+      .. "this machine", { "telemetry certificate" })
   end
   local made, err, kind = private_authority.issue(s.directory, host)
   if not made then return nil, err, kind end
@@ -93,17 +98,17 @@ local function receiver(s)
     return true
   end
   if kind ~= "network" or not string.find(err.message, "in use", 1, true) then return nil, err, kind end
-  s.say(string.format("port %d is in use: a receiver runs already, and its output shows the records", s.found.port))
+  s.say(string.format("port %d is in use: if your receiver listens there, its output shows the records", s.found.port))
   return true
 end
 
 local function way(s)
-  local lines = check.way { stream = s.stream, certificate = s.found.certificate, ca = s.found.ca, host = s.found.host,
+  local lines, unreachable = check.way { stream = s.stream, certificate = s.found.certificate, ca = s.found.ca, host = s.found.host,
     port = s.given.public_port or s.found.port }
   if not s.quiet then report_lines.print(s.out, lines) end
   if report_lines.count(lines) > 0 and not s.given.force then
-    return stop("vehicles would not reach the receiver by " .. s.found.host .. "; some routers do not lead back to themselves: when it is "
-      .. "reached from outside, go on with --force", { checks = lines })
+    return stop("vehicles would not reach the receiver by " .. s.found.host .. (unreachable and "; some routers do not lead back to "
+      .. "themselves: if it is reachable from outside, continue with --force" or ""), { checks = lines })
   end
   return true
 end

@@ -7,9 +7,11 @@ local files = require "fleet.cli.telemetry.files"
 local input = require "fleet.cli.input"
 local options = require "fleet.cli.options"
 local optional_module = require "fleet.util.optional_module"
+local private_authority = require "fleet.telemetry.private_authority"
 local receiving = require "fleet.cli.telemetry.receiving"
 local report_lines = require "fleet.cli.report_lines"
 local show = require "fleet.cli.show"
+local tasks = require "fleet.async"
 local usage_error = require "fleet.cli.usage_error"
 
 local function joined(...)
@@ -35,6 +37,10 @@ end
 local serve_takes = joined(files.options, receiving.options, receiving.output_options)
 local watch_takes = joined(files.options, receiving.options)
 
+local SILENCE = 30 -- seconds without a connection until the hint
+local silence_text = "fleet: no vehicle has connected yet. A sleeping vehicle connects when it wakes; an awake one may try only once a "
+  .. "minute. 'fleet telemetry check' tests the port; 'fleet telemetry errors' shows what vehicles report\n"
+
 -- where: the result of receiving.outputs.
 local function serve(context, given, words, where)
   local stream, err, kind = need_stream()
@@ -49,22 +55,31 @@ local function serve(context, given, words, where)
     context.out:write(text, "\n")
     context.out:flush()
   end
-  local handlers = { outputs = where.outputs, ack = where.ack }
+  local handlers, connected = { outputs = where.outputs, ack = where.ack }, false
+  local connection_line
   if where.printed then
     local record_line = where.printed == "text" and receiving.record_text or receiving.record_line
-    local connection_line = where.printed == "text" and receiving.connection_text or receiving.connection_line
+    connection_line = where.printed == "text" and receiving.connection_text or receiving.connection_line
     function handlers.on_record(record)
       write(record_line(record))
       return true
     end
-    function handlers.on_connection(event) write(connection_line(event)) end
+  end
+  function handlers.on_connection(event)
+    connected = connected or event.type == "connected"
+    if connection_line then write(connection_line(event)) end
   end
   local receiver
   receiver, err, kind = receiving.open(context, given, found, vins, handlers)
   if not receiver then return nil, err, kind end
   context.environment.stderr:write(string.format("fleet: receives on port %d for %s, until Ctrl-C\n", receiver.port or found.port,
     vins and #vins .. " vehicle" .. (#vins == 1 and "" or "s") or "every vehicle"))
+  local hint = tasks.spawn(function()
+    tasks.sleep(SILENCE)
+    if not connected then context.environment.stderr:write(silence_text) end
+  end)
   local ok, why = pcall(receiving.until_ended)
+  hint:cancel()
   local finished, lost, lost_kind = receiver:finish()
   if not ok then error(why, 0) end
   if not finished then return nil, lost, lost_kind end
@@ -137,14 +152,14 @@ local function run_check(context, line)
   local function add(more)
     for _, one in ipairs(more) do lines[#lines + 1] = one end
   end
-  local client_ca = require("fleet.telemetry.private_authority").read(found.paths.client_ca)
+  local client_ca = private_authority.read(found.paths.client_ca)
   if client_ca then
     add(check.authorities(stream, client_ca, files.simulated(context.environment)))
   else
     add { { name = "vehicles' authorities", ok = false, message = "there is no " .. found.paths.client_ca,
-      fix = "take Tesla's file, which is published with its telemetry server, and give it as --client-ca" } }
+      fix = check.TESLAS_FILE .. ", and save it there or name it with --client-ca" } }
   end
-  if not given.no_connection then add(check.way(about)) end
+  if not given.no_connection then add((check.way(about))) end
   local count = report_lines.count(lines)
   if count == 0 then return { ok = true, checks = lines } end
   if not context.json then report_lines.print(context.out, lines, context.environment.colours()) end
@@ -164,7 +179,7 @@ local function run_certificate(context, line)
   if given.days and (given.days < 1 or given.days > 3650) then
     usage_error.raise("--days is 1 to 3650, the life of the authority", { "telemetry certificate" })
   end
-  return context:check(require("fleet.telemetry.private_authority").issue, files.directory(context.environment, given), line.words[1],
+  return context:check(private_authority.issue, files.directory(context.environment, given), line.words[1],
     given.days)
 end
 
@@ -172,9 +187,14 @@ local function show_certificate(out, value)
   out:write(value.new_authority and "made a private authority of ten years and " or "kept the authority and made ", "a certificate for ",
     show.clean(value.host), ", good until ", os.date("!%Y-%m-%d", value.until_utc), "\n")
   for _, name in ipairs { "authority", "certificate", "key", "authority_key" } do out:write("  ", value[name], "\n") end
-  out:write(value.new_authority
-    and "'telemetry setup' sends authority.pem to vehicles. Keep authority-key.pem safe: it signs the next certificate.\n" or
-    "Vehicles that have authority.pem need no new configuration. A running receiver reads the new certificate by itself.\n")
+  if value.new_authority then
+    out:write "'telemetry setup' sends authority.pem to vehicles. Keep authority-key.pem safe: it signs the next certificate.\n"
+  elseif value.earlier_host and value.earlier_host ~= value.host then
+    out:write("The earlier certificate was for ", show.clean(value.earlier_host), ". Vehicles that connect to that name need a new "
+      .. "configuration: run 'telemetry setup' for them.\n")
+  else
+    out:write "Vehicles that have authority.pem need no new configuration. A running receiver reads the new certificate by itself.\n"
+  end
 end
 
 -- ---- cost ----
@@ -184,17 +204,21 @@ local cost_takes = joined(fields_options, { { name = "vehicles", type = "integer
 local function run_cost(context, line)
   local given = options.given(context.environment, cost_takes, line.options)
   local name, templates, cost = line.words[1], require "fleet.telemetry.templates", require "fleet.telemetry.cost"
+  local wanted = require("fleet.cli.telemetry.setup").wanted
   if line.words[2] or line.pairs[1] then usage_error.raise("'telemetry cost' takes one configuration", { "telemetry cost" }) end
+  if given.vehicles and given.vehicles < 1 then usage_error.raise("--vehicles is 1 or more", { "telemetry cost" }) end
   if not name and not given.fields and not given.template then
     local list = {}
     for i, one in ipairs(templates.names) do
-      list[i] = cost.ceiling(templates.config(one), given.hours, given.vehicles)
+      list[i] = cost.ceiling(wanted(given, one), given.hours, given.vehicles)
       list[i].name, list[i].doc = one, templates.doc(one)
     end
     return { templates = list }
   end
-  if name and not templates.doc(name) then given.fields, name = name, nil end
-  return cost.ceiling(context:check(require("fleet.cli.telemetry.setup").wanted, given, name), given.hours, given.vehicles)
+  -- A word that is no template is a file, unless it is a misspelt template.
+  local is_file = name and not templates.doc(name) and (string.find(name, "[./]") or private_authority.read(name))
+  if is_file then given.fields, name = name, nil end
+  return cost.ceiling(context:check(wanted, given, name), given.hours, given.vehicles)
 end
 
 local function show_cost(out, value)
@@ -308,7 +332,7 @@ return {
   },
   {
     name = "telemetry.watch", usage = "telemetry watch [VIN …]", takes = watch_takes, run = run_watch,
-    doc = "The same as text: a line for each record, with units.",
+    doc = "Receives what vehicles stream, and prints a line of text for each record, with units, until Ctrl-C.",
   },
   {
     name = "telemetry.setup", usage = "telemetry setup [VIN …]", takes = setup_takes, run = run_setup, show = show_setup,
