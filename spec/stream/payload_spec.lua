@@ -166,21 +166,26 @@ describe("a record on MQTT", function()
 
   it("writes a number with point and exponent out, and leaves other texts as they are", function()
     for given, wanted in pairs { ["1.e2"] = "100.00000", ["+1.25E+1"] = "12.50000", ["-.5e-1"] = "-0.05000",
-      ["123456.78e1"] = "1234567.75000", ["1.5e-99"] = "0.00000" } do
+      ["123456.78e1"] = "1234567.75000", ["1.5e-99"] = "0.00000", ["-1.5e-99"] = "-0.00000", ["-0.0e0"] = "-0.00000",
+      ["1.5e0000000000000000000001"] = "15.00000",
+      ["1." .. string.rep("0", 400) .. "e0"] = "1.00000" } do
       assert.equal(cjson.encode(wanted), value_of(text(NAME, given)), given)
     end
-    for _, given in ipairs { "1e5", "1.5", "1.5e", "1.5e+", ".e1", "1.5e-3x", " 1.5e-3", "1.5e99", "1.2.3e1", "0x1.8p1", "", "e", "." } do
+    for _, given in ipairs { "1e5", "1.5", "1.5e", "1.5e+", ".e1", "1.5e-3x", " 1.5e-3", "1.5e99", "1.2.3e1", "0x1.8p1",
+      "1.5e99999999999999999999", "1." .. string.rep("0", 600) .. "e0", "", "e", "." } do
       assert.equal(cjson.encode(given), value_of(text(NAME, given)), given)
     end
   end)
 
   it("has a place only where Location is one, and only the first", function()
     for given, wanted in pairs { ["(37.5 S, 122.25 E)"] = { latitude = -37.5, longitude = 122.25 },
-      ["(-37.5 N, 0.5 W)"] = { latitude = -37.5, longitude = -0.5 }, ["(-37.5 S, 1 E)"] = { latitude = 37.5, longitude = 1 } } do
+      ["(-37.5 N, 0.5 W)"] = { latitude = -37.5, longitude = -0.5 }, ["(-37.5 S, 1 E)"] = { latitude = 37.5, longitude = 1 },
+      ["(37.5 N, 2.5e-05 W)"] = { latitude = 37.5, longitude = -2.5e-5 }, ["( 1E1\tN,  +.5 E)"] = { latitude = 10, longitude = 0.5 } } do
       assert.same(wanted, cjson.decode(value_of(text(PLACE, given))), given)
     end
-    for _, given in ipairs { "(37.5 N)", "37.5 N, 122.25 E", "(37.5 N, 122.25 N)", "(N, E)", "(37.5 NN, 122.25 E)", "(3.7.5 N, 122.25 E)",
-      "(37.5 n, 122.25 E)", "(37.5 N, 122.25 E", "" } do
+    for _, given in ipairs { "(37.5 N)", "37.5 N, 122.25 E", "(37.5 N, 122.25 N)", "(N, E)", "(37.5 NN, 122.25 E)",
+      "(3.7.5 N, 122.25 E)", "(37.5 n, 122.25 E)", "(37.5N, 122.25 E)", "(37.5 N,122.25 E)", "(1e N, 1 E)",
+      "(1e+ N, 1 E)", "(1e400 N, 1 E)", "(37.5 N, 122.25 E", "" } do
       assert.equal(cjson.encode(given), value_of(text(PLACE, given)), given)
     end
     assert.same({ ["v/Location"] = '"(2 N, 22.25 E)"' }, published("V", text(PLACE, "(1 N, 22.25 E)") .. text(PLACE, "(2 N, 22.25 E)")))

@@ -172,6 +172,17 @@ describe("a record on MQTT", function()
       end)
     end
   end
+
+  for _, v in ipairs(load "published") do
+    it("is what the maker's server publishes, byte for byte: " .. v.name, function()
+      local wanted, payload, got = {}, unhex(v.payload_hex), {}
+      for _, message in ipairs(v.published) do wanted[message.topic] = message.payload end
+      local record = assert(stream.payload(v.record, payload))
+      record.vin, record.topic, record.raw = "5YJ3000TEST000001", v.record, payload
+      for _, message in ipairs(messages_of({ base = "telemetry" }, record)) do got[message.topic] = message.payload end
+      assert.same(wanted, got)
+    end)
+  end
 end)
 
 describe("a client certificate", function()

@@ -41,12 +41,13 @@ describe("a record", function()
     local car = open()
     car:send { values = { Soc = "85.5", Locked = "true", DetailedChargeState = "DetailedChargeStateCharging", Gear = "P",
       ChargeLimitSoc = "80", Location = "(37.412374 S, 122.145867 W)", VehicleName = "12", Odometer = "1.5e3",
-      TimeToFullCharge = "<invalid>", InsideTemp = "warm" } }
+      TimeToFullCharge = "<invalid>", InsideTemp = "warm", OriginLocation = "(51.5 N, 2.5e-05 W)", DestinationLocation = "(91 N, 1e W)" } }
     turn(function() return records[1] end)
     assert.same({ Soc = 85.5, Locked = true, DetailedChargeState = "Charging", Gear = "P", ChargeLimitSoc = 80,
-      Location = { latitude = -37.412374, longitude = -122.145867 }, VehicleName = "12", Odometer = 1500 }, records[1].values)
+      Location = { latitude = -37.412374, longitude = -122.145867 }, VehicleName = "12", Odometer = 1500,
+      OriginLocation = { latitude = 51.5, longitude = -2.5e-5 } }, records[1].values)
     assert.same({ "TimeToFullCharge" }, records[1].invalid)
-    assert.same({ InsideTemp = "warm" }, records[1].texts)
+    assert.same({ InsideTemp = "warm", DestinationLocation = "(91 N, 1e W)" }, records[1].texts)
     local vehicle = here.receiver:vehicle(VIN)
     assert.is_nil(vehicle.values.InsideTemp)
     assert.is_nil(vehicle.values.TimeToFullCharge)

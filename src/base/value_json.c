@@ -214,7 +214,6 @@ static bool check_keys(struct writer *w, const struct node *object) {
     if (part->key != KEY_NAME)
       return refuse(
           w, bytes_of(only_places ? "a list with holes" : "a table with both list elements and members"));
-    if (memchr(part->name.data, 0, part->name.size)) return refuse(w, bytes_of("a name with a zero byte"));
   }
   return true;
 }

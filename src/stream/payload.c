@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -115,7 +116,8 @@ void value_clock(const uint64_t parts[VALUE_PARTS], char *text, size_t size) {
 double shortest_float(float value) {
   char text[32];
   double shortest = (double)value;
-  for (int digits = 6; digits <= 9 && isfinite(value); digits++) {
+  int fewest = fabsf(value) < FLT_MIN ? 1 : 6; /* below FLT_MIN a float has fewer significant digits */
+  for (int digits = fewest; digits <= 9 && isfinite(value); digits++) {
     snprintf(text, sizeof text, "%.*g", digits, (double)value);
     shortest = strtod(text, NULL);
     if ((float)shortest == value) break;

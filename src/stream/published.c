@@ -5,8 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As the maker's server writes numbers, which is as JavaScript does: from 1e-6 to 1e21 without an exponent.
+ */
 static void put_number(struct buf *out, double value) {
-  if (!buf_json_number(out, value)) buf_text_add(out, "null");
+  char text[32], digits[24];
+  double size = fabs(value);
+  if (!isfinite(value)) {
+    buf_text_add(out, "null");
+    return;
+  }
+  if (size == 0 || (size >= 1e-4 && size < 1e15)) {
+    buf_json_number(out, value);
+    return;
+  }
+  for (int precision = 0; precision <= 16; precision++) {
+    snprintf(text, sizeof text, "%.*e", precision, size);
+    if (strtod(text, NULL) == size) break;
+  }
+  int exponent = atoi(strchr(text, 'e') + 1), count = 0;
+  for (const char *at = text; *at != 'e'; at++) /* the point depends on the locale */
+    if (*at >= '0' && *at <= '9') digits[count++] = *at;
+  bool plain = size >= 1e-6 && size < 1e21;
+  int before = !plain ? 1 : exponent >= 0 ? exponent + 1 : 0; /* digits before the point */
+  if (value < 0) buf_put(out, '-');
+  if (!before) buf_put(out, '0');
+  for (int i = 0; i < before; i++) buf_put(out, i < count ? (unsigned char)digits[i] : '0');
+  if (before < count) buf_put(out, '.');
+  for (int i = exponent + 1; plain && i < 0; i++) buf_put(out, '0');
+  for (int i = before; i < count; i++) buf_put(out, (unsigned char)digits[i]);
+  if (!plain) buf_format(out, "e%+d", exponent);
 }
 
 static void put_place(struct buf *out, double latitude, double longitude) {
@@ -23,72 +50,77 @@ static bool is_digit(unsigned char c) {
   return c >= '0' && c <= '9';
 }
 
-/* A number with a point and an exponent, such as 1.5e-3, without the point: its digits, and the exponent of
- * the last one. false: another text. */
-static bool read_scientific(struct bytes text, char *digits, size_t size, long *exponent) {
-  size_t i = 0, count = 0, sign = 0, behind = 0;
-  bool point = false;
-  char number[16];
-  if (text.size >= size) return false;
-  if (i < text.size && (text.data[i] == '-' || text.data[i] == '+')) digits[sign++] = (char)text.data[i++];
-  for (; i < text.size && (is_digit(text.data[i]) || (text.data[i] == '.' && !point)); i++) {
-    if (text.data[i] == '.') {
-      point = true;
+struct number {
+  char text[512]; /* without the point: the same in every locale */
+  bool point, exponent;
+};
+
+/* Takes a number off the front of *in. */
+static bool take_number(struct bytes *in, struct number *n) {
+  const size_t room = sizeof n->text - 32; /* beside the exponent */
+  const long most = 1000000;               /* above it an exponent makes no difference */
+  size_t i = 0, size = 0, digits = 0;
+  long shift = 0, exponent = 0;
+  n->point = n->exponent = false;
+  if (in->size && (in->data[0] == '-' || in->data[0] == '+')) n->text[size++] = (char)in->data[i++];
+  for (; i < in->size && size < room; i++) {
+    if (in->data[i] == '.' && !n->point) {
+      n->point = true;
+    } else if (is_digit(in->data[i])) {
+      n->text[size++] = (char)in->data[i];
+      digits++;
+      shift -= n->point;
     } else {
-      digits[sign + count++] = (char)text.data[i];
-      behind += point;
+      break;
     }
   }
-  digits[sign + count] = 0;
-  if (!point || !count || i + 1 >= text.size || (text.data[i] | 32) != 'e') return false;
-  struct bytes rest = {text.data + i + 1, text.size - i - 1};
-  if (rest.size >= sizeof number) return false;
-  memcpy(number, rest.data, rest.size);
-  number[rest.size] = 0;
-  size_t first = number[0] == '-' || number[0] == '+';
-  if (!number[first] || strspn(number + first, "0123456789") != rest.size - first) return false;
-  *exponent = strtol(number, NULL, 10) - (long)behind;
+  if (!digits || size == room) return false;
+  if (i < in->size && (in->data[i] | 32) == 'e') {
+    n->exponent = true;
+    bool negative = ++i < in->size && in->data[i] == '-';
+    if (i < in->size && (in->data[i] == '-' || in->data[i] == '+')) i++;
+    if (i == in->size || !is_digit(in->data[i])) return false;
+    for (; i < in->size && is_digit(in->data[i]); i++)
+      if (exponent < most) exponent = exponent * 10 + (in->data[i] - '0');
+    if (negative) exponent = -exponent;
+  }
+  snprintf(n->text + size, sizeof n->text - size, "e%ld", exponent + shift);
+  in->data += i, in->size -= i;
   return true;
 }
 
 static void put_text(struct buf *out, struct bytes text) {
-  char digits[64], number[96];
-  long exponent;
+  struct number n;
+  struct bytes rest = text;
   struct buf fixed = BUF_INIT;
-  if (read_scientific(text, digits, sizeof digits, &exponent)) {
-    snprintf(number, sizeof number, "%se%ld", digits, exponent); /* no point: the same in every locale */
-    float value = strtof(number, NULL);
-    if (isfinite(value)) buf_fixed(&fixed, (double)value, 5);
+  if (take_number(&rest, &n) && n.point && n.exponent && !rest.size) {
+    float value = strtof(n.text, NULL);
+    if (isfinite(value)) {
+      if (signbit(value)) buf_put(&fixed, '-');
+      buf_fixed(&fixed, (double)fabsf(value), 5);
+    }
   }
   buf_json_string(out, fixed.size ? buf_bytes(&fixed) : text);
   if (fixed.failed) out->failed = true;
   buf_free(&fixed);
 }
 
+static bool skip_spaces(struct bytes *in) {
+  size_t before = in->size;
+  while (in->size && (in->data[0] == ' ' || in->data[0] == '\t')) in->data++, in->size--;
+  return in->size < before;
+}
+
 /* "37.4 N" at the front, with the letters of the two sides. */
 static bool read_degrees(struct bytes *in, const char *sides, double *degrees) {
-  char number[32];
-  size_t size = 0, digits = 0;
-  double scale = 1, value = 0;
-  bool point = false;
-  for (; size < in->size && size < sizeof number - 1; size++) {
-    unsigned char c = in->data[size];
-    if (size == 0 && (c == '-' || c == '+')) continue;
-    if (c == '.' && !point) {
-      point = true;
-    } else if (is_digit(c)) {
-      value = value * 10 + (c - '0');
-      scale *= point ? 10 : 1;
-      digits++;
-    } else {
-      break;
-    }
-  }
-  if (!digits || in->size < size + 2 || in->data[size] != ' ') return false;
-  char side = (char)in->data[size + 1];
+  struct number n;
+  skip_spaces(in);
+  if (!take_number(in, &n) || !skip_spaces(in) || !in->size) return false;
+  char side = (char)in->data[0];
   if (!side || !strchr(sides, side)) return false;
-  *degrees = value / scale * ((in->data[0] == '-') == (side == sides[1]) ? 1 : -1);
-  in->data += size + 2, in->size -= size + 2;
+  *degrees = strtod(n.text, NULL) * (side == sides[1] ? -1 : 1);
+  if (!isfinite(*degrees)) return false;
+  in->data++, in->size--;
   return true;
 }
 
@@ -102,8 +134,8 @@ static bool starts(struct bytes *in, const char *word) {
 /* "(37.412374 N, 122.145867 W)" */
 static bool put_place_text(struct buf *out, struct bytes text) {
   double latitude, longitude;
-  if (!starts(&text, "(") || !read_degrees(&text, "NS", &latitude) || !starts(&text, ", ") ||
-      !read_degrees(&text, "EW", &longitude) || !starts(&text, ")"))
+  if (!starts(&text, "(") || !read_degrees(&text, "NS", &latitude) || !starts(&text, ",") ||
+      !skip_spaces(&text) || !read_degrees(&text, "EW", &longitude) || !starts(&text, ")"))
     return false;
   put_place(out, latitude, longitude);
   return true;
@@ -134,10 +166,11 @@ static void put_booleans(struct buf *out, const ProtobufCMessageDescriptor *type
   bool all = type == &fleet__telemetry__vehicle_data__doors__descriptor;
   const char *between = "{\"";
   for (unsigned i = 0; i < type->n_fields && i < VALUE_PARTS; i++) {
-    if (!all && !parts[i]) continue;
+    unsigned at = type->fields_sorted_by_name[i];
+    if (!all && !parts[at]) continue;
     buf_text_add(out, between);
-    buf_text_add(out, type->fields[i].name);
-    buf_text_add(out, parts[i] ? "\":true" : "\":false");
+    buf_text_add(out, type->fields[at].name);
+    buf_text_add(out, parts[at] ? "\":true" : "\":false");
     between = ",\"";
   }
   buf_text_add(out, between[0] == '{' ? "{}" : "}");

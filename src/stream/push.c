@@ -3,6 +3,7 @@
 #include "stream/payload.h"
 #include "stream/proto/vehicle_alert.pb-c.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,9 +22,10 @@ static void push_seconds(lua_State *L, double seconds) {
     lua_pushnil(L);
 }
 
+/* To the microsecond: the last nanoseconds of a second would be rounded to the next one. */
 static void push_time(lua_State *L, const struct instant *t) {
   if (t->given)
-    push_seconds(L, (double)t->seconds + (double)t->nanoseconds / 1e9);
+    push_seconds(L, (double)t->seconds + floor((double)t->nanoseconds / 1000) / 1e6);
   else
     lua_pushnil(L);
 }

@@ -24,13 +24,13 @@ local booleans = { ["true"] = true, ["false"] = false }
 
 local function coordinate(digits, side, most)
   local value = number(digits)
-  if not value or value > most then return nil end
+  if not value or math.abs(value) > most then return nil end
   return (side == "S" or side == "W") and -value or value
 end
 
--- "(37.4 N, 122.1 W)"
+-- "(37.4 N, 122.1 W)"; a number may have a sign and an exponent, as cars near the equator or Greenwich send it.
 local function location(text)
-  local north, ns, east, ew = string.match(text, "^%(?([%d%.]+)%s*([NS]),%s*([%d%.]+)%s*([EW])%)?$")
+  local north, ns, east, ew = string.match(text, "^%(?%s*([%d%.eE+-]+)%s*([NS]),%s*([%d%.eE+-]+)%s*([EW])%)?$")
   if not north then return nil end
   local latitude, longitude = coordinate(north, ns, 90), coordinate(east, ew, 180)
   return latitude and longitude and { latitude = latitude, longitude = longitude }
