@@ -196,8 +196,8 @@ function Link:transmit(signals, now, resend)
   local bytes, id = envelope(self, self.owner.stream.data_payload { vin = self.vehicle.vin, at = at, resend = resend, signals = list }, at)
   if way == "garbage" then return self.connection:send(string.rep("\255\0", 40)) end
   if way == "huge" then return self.connection:send((envelope(self, string.rep("x", 1000001), now))) end
+  if way ~= "no_ack_wait" then self.stream:sent(id, signals, now) end -- first: sending may read the acknowledgement
   for _ = 1, way == "flood" and 500 or 1 do self.connection:send(bytes) end
-  if way ~= "no_ack_wait" then self.stream:sent(id, signals, now) end
   if way == "drop_connection" and self.connection then
     self.connection:close()
     self:ended(self.connection, "dropped")
