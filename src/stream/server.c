@@ -75,8 +75,8 @@ static bool library_failure(const char *what, struct err *e) {
 static SSL_CTX *new_context(struct bytes certificate, struct bytes key, struct bytes client_ca,
                             struct err *e) {
   ERR_clear_error();
-  STACK_OF(X509) *authorities = client_ca.size ? certificates_of(client_ca, e) : NULL;
-  if (client_ca.size && !authorities) return NULL;
+  STACK_OF(X509) *authorities = client_ca.data ? certificates_of(client_ca, e) : NULL;
+  if (client_ca.data && !authorities) return NULL;
   SSL_CTX *context = SSL_CTX_new(TLS_server_method());
   bool good = context && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
   if (good) {
@@ -208,8 +208,21 @@ static void refuse(struct stream_server *r, struct connection *c, const char *re
   drop(r, c, reason);
 }
 
+/* A peer that always reads a little late never empties the buffer: what it has read must not add up. */
+static void forget_sent(struct connection *c) {
+  size_t left = c->out.size - c->sent;
+  if (c->sent < left) return;
+  memmove(c->out.data, c->out.data + c->sent, left);
+  c->out.size = left;
+  c->sent = 0;
+}
+
 /* Writes what it can; false: the connection has gone. */
 static bool flush(struct stream_server *r, struct connection *c) {
+  if (!buf_ok(&c->out)) { /* the last frame may be there in part */
+    drop(r, c, "out of memory");
+    return false;
+  }
   while (c->out.size > c->sent) {
     size_t done = 0;
     enum io io = write_bytes(c, c->out.data + c->sent, c->out.size - c->sent, &done);
@@ -230,11 +243,12 @@ static bool flush(struct stream_server *r, struct connection *c) {
       drop(r, c, "closed");
       return false;
     }
-  } else if (!buf_ok(&c->out) || c->out.size - c->sent > UNSENT) {
+  } else if (c->out.size - c->sent > UNSENT) {
     drop(r, c, "it does not read its answers");
     return false;
-  } else if (c->deadline == 0) {
-    c->deadline = now(CLOCK_MONOTONIC) + r->limits.arrival;
+  } else {
+    forget_sent(c);
+    if (c->deadline == 0) c->deadline = now(CLOCK_MONOTONIC) + r->limits.arrival;
   }
   watch(r, c);
   return true;
@@ -443,11 +457,10 @@ bool connection_admit(struct stream_server *r, struct connection *c, bool admitt
     c->state = ENDS;
   }
   if (flush(r, c) && c->state == OPEN) {
-    struct buf rest = BUF_INIT; /* a frame may come together with the head */
-    buf_add(&rest, c->head.data + u.size, c->head.size - u.size);
-    buf_free(&c->head);
-    if (rest.size && take_bytes(r, c, rest.data, rest.size)) flush(r, c);
-    buf_free(&rest);
+    struct buf head = c->head; /* a frame may come together with the head */
+    c->head = (struct buf)BUF_INIT;
+    if (head.size > u.size && take_bytes(r, c, head.data + u.size, head.size - u.size)) flush(r, c);
+    buf_free(&head);
     if (c->state == OPEN) resume(r, c);
   }
   return true;
@@ -804,9 +817,9 @@ const char *connection_text(const struct connection *c, unsigned which) {
 bool stream_server_open(struct stream_server *r, struct bytes certificate, struct bytes key,
                         struct bytes client_ca, struct err *e) {
   r->room = malloc(PIECE);
-  r->context = certificate.size ? new_context(certificate, key, client_ca, e) : NULL;
+  r->context = certificate.data ? new_context(certificate, key, client_ca, e) : NULL;
   r->accepting = true;
-  bool good = (r->context || !certificate.size) && (r->room || err_out_of_memory(e)) &&
+  bool good = (r->context || !certificate.data) && (r->room || err_out_of_memory(e)) &&
               poller_open(&r->poller, e) && poller_export(&r->poller, e) &&
               poller_watch(&r->poller, r->listener.fd, POLLER_READ, 0, e);
   if (!good) stream_server_close(r);
