@@ -4,6 +4,7 @@
 
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local fields = require "fleet.telemetry.fields"
 local links = require "fleet.mqtt.link"
 local mqtt_options = require "fleet.mqtt.options"
 local optional_module = require "fleet.util.optional_module"
@@ -86,7 +87,9 @@ local function messages_of(self, record)
     local at = seen[topic] or #list + 1
     seen[topic], list[at] = at, { topic = place .. topic, payload = payload }
   end
-  for _, signal in ipairs(record.topic == "V" and stream.published(record.raw) or {}) do add("/v/" .. level(signal.name), signal.json) end
+  for _, signal in ipairs(record.topic == "V" and stream.published(record.raw) or {}) do
+    if fields.is_kept(signal.name) then add("/v/" .. level(signal.name), signal.json) end
+  end
   add_alerts(add, record.alerts or {})
   for _, one in ipairs(record.errors or {}) do
     list[#list + 1] = { topic = place .. "/errors/" .. level(one.name),

@@ -8,6 +8,12 @@ local M = {}
 local rows = core.telemetry_fields()
 M.rows = rows
 
+local most_unnamed, longest_text = 4096, 4096
+
+--- Whether the newest value of a field is kept: a field without a name only up to a number far above Tesla's, since a vehicle whose key was
+--- stolen could send a million of them.
+function M.is_kept(name) return rows[name] ~= nil or (tonumber(name) or 0) < most_unnamed end
+
 local function number(text)
   if not string.find(text, "^[+-]?%d*%.?%d*[eE]?[+-]?%d*$") or not string.find(text, "%d") then return nil end
   local value = tonumber(text)
@@ -74,7 +80,7 @@ function M.complete(record)
   for name, text in pairs(record.texts) do
     local value
     if text == "<invalid>" then invalid[#invalid + 1] = name else value = read(rows[name], text) end
-    if value ~= nil then
+    if value ~= nil and #text <= longest_text then
       values[name] = value
     elseif text ~= "<invalid>" then
       unread = unread or {}

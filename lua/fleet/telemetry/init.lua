@@ -40,8 +40,12 @@ local function print_notice(text) io.stderr:write("fleet: telemetry: ", text, "\
 -- on_notice goes to standard error: passed to on_notice again, it would fail again.
 local function notice(self, kind, text)
   if self.reported[kind] == text then return end
+  local on_notice, limits = self.options.on_notice, self.options.limits
+  if on_notice and self.calls:size() >= 2 * limits.unacknowledged then -- on_notice hangs; events take half of the queue
+    self.counts.unreported = self.counts.unreported + 1
+    return
+  end
   self.reported[kind] = text
-  local on_notice = self.options.on_notice
   if not on_notice then return print_notice(text) end
   self.calls:push(function()
     local ran, failure = compat.pcall(on_notice, text)
@@ -209,8 +213,13 @@ local function store_in(self, output, record)
   local seconds = 1
   while true do
     local done, err = output:store(record)
+    if done and self.failing[output] then
+      self.failing[output] = nil
+      notice(self, output, "records are stored again")
+    end
     if done or not self.raw then return done end
-    notice(self, "output", "records wait for an output: " .. tostring(err))
+    if not self.failing[output] then notice(self, output, "records wait for an output: " .. tostring(err)) end
+    self.failing[output] = true
     if self.raw then pause(self, seconds) end
     seconds = math.min(seconds * 2, 30)
   end
@@ -251,7 +260,7 @@ end
 
 local function leave(self, vehicle, handle)
   self.counts.unstored = self.counts.unstored + 1
-  notice(self, "behind", "…" .. string.sub(vehicle.vin, -4) .. " connects again and again while its records wait: messages are not "
+  notice(self, "behind" .. vehicle.vin, "…" .. string.sub(vehicle.vin, -4) .. " connects again and again while its records wait: messages are not "
     .. "acknowledged (unstored in stats)")
   handle:leave()
 end
@@ -306,14 +315,14 @@ local function hold_back(self, vehicle, record, handle)
       while self.raw do
         local seconds = take_token(self, vehicle)
         if seconds == 0 then return take(self, vehicle, entry.record, entry.handle) end
-        tasks.sleep(seconds)
+        pause(self, seconds)
       end
     end, function(failure) notice(self, "function", tostring(failure)) end)
   end
   if not has_room(self, vehicle.delayed) then return leave(self, vehicle, handle) end
   vehicle.delayed:push { record = record, handle = handle }
   self.counts.limited = self.counts.limited + 1
-  notice(self, "limit", string.format("…%s sends more than %d messages a minute (limit per_minute): they are taken later",
+  notice(self, "limit" .. vehicle.vin, string.format("…%s sends more than %d messages a minute (limit per_minute): they are taken later",
     string.sub(vehicle.vin, -4), self.options.limits.per_minute))
 end
 
@@ -405,6 +414,7 @@ local function over(raw, read)
     readers = setmetatable({}, { __mode = "k" }), -- weak: readers that a loop has left are forgotten
     counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, lost = 0, unreported = 0, damaged = 0, refused = 0 },
     pool = fifos.pool(), pauses = {}, closed = false, -- pauses: promises that closing wakes
+    failing = {}, -- outputs that have not stored a record since they were reported
   }, receiver_mt)
   self.calls = calls_of(self)
   return self

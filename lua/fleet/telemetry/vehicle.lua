@@ -1,6 +1,7 @@
 -- The receiver's state of one vehicle: its connections and the newest value of each field with its time.
 
 local core = require "fleet.core"
+local fields = require "fleet.telemetry.fields"
 local tasks = require "fleet.async"
 
 local M = {}
@@ -88,7 +89,8 @@ end
 -- Resent values and those of another connection count by their time.
 local function is_news(self, record, name, at)
   local known = self.at[name] or self.ended and self.ended[name]
-  if not known or at >= known then return true end
+  if not known then return fields.is_kept(name) end
+  if at >= known then return true end
   return not record.resend and self.source == record.connection
 end
 

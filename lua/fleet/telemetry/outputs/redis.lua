@@ -4,6 +4,7 @@
 local compat = require "fleet.util.compat"
 local core = require "fleet.core"
 local errors = require "fleet.util.errors"
+local fields = require "fleet.telemetry.fields"
 local lines = require "fleet.telemetry.outputs.lines"
 local redis = require "fleet.store.redis"
 local vehicles = require "fleet.telemetry.vehicle"
@@ -48,6 +49,7 @@ local function keys_of(self, vin) return self.prefix .. vin, self.prefix .. vin 
 local function add_fields(words, record)
   local at = string.format("%.3f", math.min(record.at, record.arrived))
   local function add(name, text)
+    if not fields.is_kept(name) then return end
     words[#words + 1], words[#words + 2], words[#words + 3] = name, at, text
   end
   for name, value in pairs(record.values or {}) do add(name, core.json_encode { v = value }) end

@@ -1,0 +1,126 @@
+-- A receiver under attack: functions that hang, outputs that fail again and again, vehicles that send what no vehicle sends.
+
+local fleet = require "fleet"
+local core = require "fleet.core"
+local receiving = require "spec.support.fixtures.receiving"
+local tasks = require "fleet.async"
+
+local VIN, OTHER = "5YJ3000TEST000001", "5YJ3000TEST000002"
+local here = receiving.new(VIN, OTHER)
+local start, turn, open = here.start, here.turn, here.open
+
+setup(here.set_up)
+teardown(here.tear_down)
+before_each(here.clear)
+after_each(here.close)
+
+local function steps(count)
+  for _ = 1, count do
+    fleet.loop.step()
+    core.pause(0.0005)
+  end
+end
+
+local function count_notices(pattern)
+  local count = 0
+  for _, text in ipairs(here.notices) do
+    if string.find(text, pattern) then count = count + 1 end
+  end
+  return count
+end
+
+describe("notices", function()
+  it("of two vehicles that take turns at a limit come once for each", function()
+    start { limits = { per_minute = 2 } }
+    local one, other = open(nil, VIN), open(nil, OTHER)
+    for i = 1, 10 do
+      one:send { values = { Soc = i } }
+      other:send { values = { Soc = i } }
+      turn(function() return here.receiver:stats().messages == 2 * i end)
+    end
+    steps(5)
+    assert.equal(2, count_notices "per_minute")
+  end)
+
+  it("do not add up while on_notice hangs", function()
+    local number, promises = 0, {}
+    start { on_record = function()
+      number = number + 1
+      error("failure " .. number)
+    end, on_notice = function()
+      promises[#promises + 1] = tasks.promise()
+      tasks.await(promises[#promises])
+    end }
+    local car = open()
+    for i = 1, 900 do car:send { values = { Soc = i } } end
+    turn(function() return number == 900 end)
+    local waiting = here.receiver.calls:size()
+    here.receiver.options.on_notice = nil
+    here.receiver.calls:clear()
+    for _, promise in ipairs(promises) do tasks.wake(promise) end
+    assert.is_true(waiting <= 2 * here.receiver.options.limits.unacknowledged, waiting)
+  end)
+end)
+
+describe("close", function()
+  it("ends the wait of a vehicle that sends too much", function()
+    local receiver = start { limits = { per_minute = 1 } }
+    local car = open()
+    for i = 1, 3 do car:send { values = { Soc = i } } end
+    turn(function() return receiver:stats().messages == 3 end)
+    local delayed = receiver.vehicles[VIN].delayed
+    steps(3)
+    assert.is_true(delayed.running)
+    receiver:close()
+    steps(3)
+    assert.is_false(delayed.running)
+  end)
+end)
+
+describe("an output that fails again after it has worked", function()
+  it("is reported again", function()
+    local works = false
+    local output = { store = function()
+      if works then return true end
+      return nil, "the disk is full"
+    end }
+    local receiver = start { outputs = { output }, on_record = nil }
+    local car = open()
+    for round = 1, 2 do
+      works = false
+      car:send { values = { Soc = round } }
+      turn(function() return count_notices "the disk is full" == round and next(receiver.pauses) end)
+      works = true
+      for promise in pairs(receiver.pauses) do tasks.wake(promise) end -- instead of a second
+      turn(function() return #car.acknowledged == round and count_notices "stored again" == round end)
+    end
+  end)
+end)
+
+describe("fields that no vehicle has", function()
+  it("are kept up to a limit", function()
+    local receiver = start()
+    local car = open()
+    for round = 0, 9 do
+      local values = {}
+      for i = 1, 500 do values[tostring(3600 + round * 500 + i)] = i end
+      car:send { values = values }
+    end
+    car:send { values = { Soc = 3 } }
+    turn(function() return #here.records == 11 end)
+    local vehicle, count = nil, 0
+    fleet.run(function() vehicle = receiver:vehicle(VIN) end)
+    for _ in pairs(vehicle.values) do count = count + 1 end
+    assert.equal(3, vehicle.values.Soc)
+    assert.equal(496, count)
+    for round = 1, 5 do
+      local values = {}
+      for i = 1, 500 do values[tostring(9000 + round * 500 + i)] = false end
+      car:send { values = values }
+    end
+    turn(function() return #here.records == 16 end)
+    count = 0
+    for _ in pairs(vehicle.ended or {}) do count = count + 1 end
+    assert.equal(0, count)
+  end)
+end)
