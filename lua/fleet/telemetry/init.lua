@@ -260,8 +260,8 @@ end
 
 local function leave(self, vehicle, handle)
   self.counts.unstored = self.counts.unstored + 1
-  notice(self, "behind" .. vehicle.vin, "…" .. string.sub(vehicle.vin, -4) .. " connects again and again while its records wait: messages are not "
-    .. "acknowledged (unstored in stats)")
+  notice(self, "behind" .. vehicle.vin, "…" .. string.sub(vehicle.vin, -4) .. " connects again and again while its records wait: "
+    .. "messages are not acknowledged (unstored in stats)")
   handle:leave()
 end
 
