@@ -184,7 +184,9 @@ describe("fleet telemetry cost", function()
       assert.equal(0, run("cost", one.name).status)
       local report = require("fleet.resources.telemetry_check").check(
         require("fleet.telemetry.templates").config(one.name, { hostname = "car.example.com", port = 443, ca = "x" }), 1773136800)
-      for _, problem in ipairs(report.problems) do assert.matches("^ca", problem.where, 1) end
+      assert.equal(1, #report.problems)
+      assert.equal("ca", report.problems[1].where)
+      assert.same({}, report.warnings)
     end
     assert.matches("did you mean 'charging'", run("cost", "chargin").err)
     assert.matches("cannot read the file missing.json", run("cost", "missing.json").err)
@@ -202,6 +204,32 @@ describe("the numbers of fleet telemetry cost", function()
       assert.equal(case[2], run("cost", case[1]).status)
     end)
   end
+end)
+
+describe("a template", function()
+  local templates = require "fleet.telemetry.templates"
+
+  it("sends what has changed, once an hour all of it, and again what was not acknowledged", function()
+    for _, name in ipairs(templates.names) do
+      local config = templates.config(name)
+      assert.equal("latest", config.delivery_policy)
+      for _, options in pairs(config.fields) do assert.equal(3600, options.resend_interval_seconds) end
+    end
+  end)
+
+  it("costs a signal per field and interval of at least half a second, 150,000 for a dollar", function()
+    for _, one in ipairs(run("cost", "--json", "--hours=2", "--vehicles=3").json.templates) do
+      local an_hour = 0
+      for _, options in pairs(templates.config(one.name).fields) do an_hour = an_hour + 3600 / math.max(options.interval_seconds, 0.5) end
+      assert.near(an_hour, one.an_hour, 1e-6)
+      assert.near(an_hour * 2 * 3 * 365.25 / 12 / 150000, one.usd_a_month, 1e-6)
+    end
+  end)
+
+  it("for a logger has what the power of a drive is computed from", function()
+    local fields = templates.config("everything").fields
+    assert.same({ 10, 10 }, { fields.PackVoltage.interval_seconds, fields.PackCurrent.interval_seconds })
+  end)
 end)
 
 describe("fleet telemetry decode", function()

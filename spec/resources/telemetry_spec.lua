@@ -33,6 +33,7 @@ describe("a telemetry configuration", function()
     }, os.time())
     assert.same({ problems = {}, warnings = {} }, report)
     assert.same({}, problems { port = "absent" })
+    assert.same({}, problems { fields = { Soc = { interval_seconds = 1, resend_interval_seconds = 0 } } }) -- on change only
   end)
 
   -- what is changed; the beginning of the only problem
@@ -63,7 +64,8 @@ describe("a telemetry configuration", function()
     { { fields = { Soc = { interval_seconds = 1, minimum_delta = -1 } } }, "fields.Soc.minimum_delta must be a number" },
     { { fields = { Locked = { interval_seconds = 1, minimum_delta = 1 } } }, "fields.Locked.minimum_delta is not taken" },
     { { fields = { DricveRail = { interval_seconds = 60 } } }, "fields.DricveRail unknown field 'DricveRail', did you mean 'DriveRail'" },
-    { { fields = { Soc = { interval_seconds = 1, resend_interval_seconds = 0 } } }, "fields.Soc.resend_interval_seconds" },
+    { { fields = { Soc = { interval_seconds = 1, resend_interval_seconds = -1 } } }, "fields.Soc.resend_interval_seconds" },
+    { { fields = { Soc = { interval_seconds = 1, resend_interval_seconds = 1.5 } } }, "fields.Soc.resend_interval_seconds" },
     { { fields = { Soc = { interval_seconds = 1, include_fields = { "X" } } } }, "fields.Soc.include_fields unknown field 'X'" },
     { { fields = { Soc = { interval_seconds = 1, include_fields = "Soc" } } }, "fields.Soc.include_fields must be a list" },
     { { alert_types = { "services" } }, "alert_types unknown alert type 'services', did you mean 'service'" },

@@ -183,6 +183,59 @@ describe("a vehicle", function()
     client:step()
     assert.equal(2000, receiver:stats().acknowledged)
   end)
+
+  -- Sends messages one after another, each once the one before it has arrived; takes none of a vehicle that is paused. Returns the handles.
+  local function send_until_paused(client, bytes)
+    local handles = {}
+    while #handles < 100 do
+      client:send(frame(message { txid = "tx-" .. #handles + 1, payload = bytes }))
+      local came = false
+      for _ = 1, 400 do
+        client:step()
+        receiver:step()
+        local type, _, handle = receiver:take()
+        if type == "message" then
+          handles[#handles + 1], came = handle, true
+          break
+        end
+        core.pause(0.0005)
+      end
+      if not came then break end
+    end
+    return handles
+  end
+
+  -- How many of the handles are acknowledged until the next message arrives.
+  local function acknowledged_until_read(client, handles)
+    for i, handle in ipairs(handles) do
+      handle:acknowledge()
+      for _ = 1, 100 do
+        client:step()
+        receiver:step()
+        if receiver:take() == "message" then return i end
+        core.pause(0.0005)
+      end
+    end
+  end
+
+  it("is not read while as many messages as may wait are unanswered, and is read again when half of them are answered", function()
+    start { unacknowledged = 4 }
+    local client = open()
+    local handles = send_until_paused(client, soc)
+    assert.equal(4, #handles)
+    assert.equal(3, acknowledged_until_read(client, handles)) -- one is left: fewer than half
+  end)
+
+  it("is not read while unanswered messages have more than four times the bytes of the longest one", function()
+    start { message = 1024, unacknowledged = 100 }
+    local client = open()
+    local large = string.rep(soc, 50)
+    local size = #message { txid = "tx-1", payload = large }
+    assert.is_true(size < 1024)
+    local handles = send_until_paused(client, large)
+    assert.equal(math.floor(4096 / size) + 1, #handles)
+    assert.is_truthy(acknowledged_until_read(client, handles))
+  end)
 end)
 
 describe("a certificate", function()

@@ -79,6 +79,55 @@ describe("the view", function()
     end)
   end
 
+  -- A value of each field as vehicles send it, and the values of its places.
+  local function example(name, row)
+    local one = ({
+      DoorState = { { DriverFront = true, DriverRear = false, PassengerFront = true, PassengerRear = false, TrunkFront = true,
+        TrunkRear = false }, { 1, 0, 1, 0, 1, 0 } },
+      TpmsHardWarnings = { { front_left = true, front_right = false, rear_left = true, rear_right = false },
+        { true, false, true, false } },
+      TpmsSoftWarnings = { { front_left = false, front_right = true, rear_left = false, rear_right = true },
+        { false, true, false, true } },
+      TimeToFullCharge = { 0.75, { 0.75, 45 } }, EstimatedHoursToChargeTermination = { 1.25, { 75 } }, BatteryLevel = { 71.4, { 71 } },
+      Soc = { 70.5, { 71 } }, ChargeAmps = { 15.8, { 16 } }, ChargerVoltage = { 229.6, { 230 } },
+      HvacPower = { "OverheatProtect", { true, false } }, HvacAutoMode = { "On", { true } }, DefrostMode = { "Max", { 2 } },
+      ClimateKeeperMode = { "Dog", { "dog" } }, SentryMode = { "Armed", { true } }, CenterDisplay = { "Dog", { 8 } },
+      Gear = { "R", { "R" } },
+      SpeedLimitMode = { false, { false } }, SoftwareUpdateExpectedDurationMinutes = { 2, { 120 } },
+      SoftwareUpdateScheduledStartTime = { 1767225600, { 1767225600000 } }, CarType = { "ModelY", { "modely" } },
+      SunroofInstalled = { "Gen2Installed", { 2 } }, SettingDistanceUnit = { "Kilometers", { "km/hr" } },
+      SettingTemperatureUnit = { "Celsius", { "C" } }, ChargingCableType = { "IEC", { "IEC" } },
+    })[name]
+    if one then return one[1], one[2] end
+    if string.find(name, "Window$") then return "Opened", { 1 } end
+    if row.kind == "location" then return { latitude = 52.5, longitude = -13.25 }, { 52.5, -13.25 } end
+    local value = ({ number = 21.5, integer = 7, time = 1767225600, boolean = true, text = "word", enum = "Word" })[row.kind]
+    return value, { value }
+  end
+
+  local function at_path(data, path)
+    for word in string.gmatch(path, "[^.]+") do data = type(data) == "table" and data[word] end
+    return data
+  end
+
+  it("has every field that has a place there, with its time", function()
+    local tried = 0
+    for name, row in pairs(require("fleet.telemetry.fields").rows) do
+      if row.counterpart then
+        local value, wanted = example(name, row)
+        local data, i = view.of(vehicle_with({ [name] = value }, nil, 1000)), 0
+        for path in string.gmatch(row.counterpart, "%S+") do
+          i = i + 1
+          assert.equal(wanted[i], at_path(data, path), name .. " at " .. path)
+          assert.equal(1000, at_path(data.at, path), name .. " at " .. path)
+        end
+        assert.equal(#wanted, i, name)
+        tried = tried + 1
+      end
+    end
+    assert.is_true(tried >= 130)
+  end)
+
   it("takes the larger charging power, and the energy of the kind that charges", function()
     assert.equal(7, data_of { ACChargingPower = 7, DCChargingPower = 0 }.charge_state.charger_power)
     assert.equal(90, data_of { ACChargingPower = 0, DCChargingPower = 90 }.charge_state.charger_power)

@@ -107,7 +107,7 @@ local function check_interval(report, where, value)
 end
 
 local function check_resend(report, where, value)
-  if value ~= nil then check_interval(report, where, value) end
+  if value ~= nil and not is_whole(value, 0) then report:problem(where, "must be a whole number of seconds; 0: on change only") end
 end
 
 local function check_delta(report, where, value, field)

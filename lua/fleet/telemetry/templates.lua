@@ -40,6 +40,7 @@ local templates = {
       VehicleSpeed = { 10, 1 }, Location = { 10, 20 }, GpsHeading = { 30, 5 }, Gear = { 10 }, Odometer = { 30, 0.1 }, Soc = { 30, 0.1 },
       RatedRange = { 60, 1 }, EstBatteryRange = { 60, 1 }, DetailedChargeState = { 30 }, ChargeLimitSoc = { 60 }, ChargeAmps = { 30, 1 },
       ACChargingPower = { 30, 0.1 }, DCChargingPower = { 30, 1 }, ACChargingEnergyIn = { 60, 0.1 }, DCChargingEnergyIn = { 60, 0.1 },
+      PackVoltage = { 10, 2 }, PackCurrent = { 10, 1 }, -- their product is the power of a drive
       ChargerVoltage = { 60, 2 }, ChargerPhases = { 60 }, TimeToFullCharge = { 300, 0.1 }, ChargingCableType = { 30 },
       ChargeCurrentRequest = { 60 }, ChargeCurrentRequestMax = { 60 }, ScheduledChargingMode = { 60 }, ChargePortDoorOpen = { 30 },
       FastChargerPresent = { 30 }, InsideTemp = { 60, 0.5 }, OutsideTemp = { 60, 0.5 }, HvacPower = { 60 },
