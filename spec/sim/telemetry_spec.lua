@@ -156,6 +156,42 @@ describe("a simulated car", function()
     assert.equal(2, count "message")
   end)
 
+  it("does not repeat what was acknowledged before its sending had returned", function()
+    start()
+    connect(BLUE, { Odometer = { interval_seconds = 1 } }, { delivery_policy = "latest" })
+    local link = sim.cars.links[vehicle().configs.c1]
+    until_(function() return not next(link.stream.unacknowledged) end, "the acknowledgement")
+    hold = true
+    local send, sent = link.connection.send, 0
+    link.connection.send = function(self, bytes)
+      sent = sent + 1
+      send(self, bytes)
+      self.given.on_acknowledged(self, string.match(bytes, link.run .. "%-%d+"))
+    end
+    sim:event("unplug", BLUE)
+    sim:event("drive", BLUE)
+    sim:advance(10)
+    until_(function() return sent >= 5 end, "the drive")
+    assert.is_nil(next(link.stream.unacknowledged))
+  end)
+
+  it("goes on when the receiver ends the connection in the middle of a flood", function()
+    start { faults = { "flood" } }
+    configure(BLUE, { Odometer = { interval_seconds = 1 } }, { delivery_policy = "latest" })
+    sim:advance(6)
+    local link = sim.cars.links[vehicle().configs.c1]
+    local connection, sent = link.connection, 0
+    local send = connection.send
+    connection.send = function(self, bytes)
+      sent = sent + 1
+      if sent == 5 then return link:ended(self, "closed") end
+      send(self, bytes)
+    end
+    until_(function() return sent == 500 end, "the flood")
+    assert.is_nil(link.connection)
+    assert.is_truthy(link.stream.pool.Odometer)
+  end)
+
   it("does not connect to another machine, and lists why", function()
     start()
     configure(BLUE, nil, { hostname = "telemetry.example.com" })

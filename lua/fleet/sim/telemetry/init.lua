@@ -180,7 +180,10 @@ local function envelope(self, payload, now)
   }, id
 end
 
+-- While the car is not connected, the signals are lost.
 function Link:transmit(signals, now, resend)
+  local connection = self.connection
+  if not self:is_open() then return self.stream:sent(nil, signals, now) end
   local way, options = fault(self, MESSAGES)
   local list, at = {}, now
   for i, signal in ipairs(signals) do
@@ -194,23 +197,22 @@ function Link:transmit(signals, now, resend)
     return
   end
   local bytes, id = envelope(self, self.owner.stream.data_payload { vin = self.vehicle.vin, at = at, resend = resend, signals = list }, at)
-  if way == "garbage" then return self.connection:send(string.rep("\255\0", 40)) end
-  if way == "huge" then return self.connection:send((envelope(self, string.rep("x", 1000001), now))) end
+  if way == "garbage" then return connection:send(string.rep("\255\0", 40)) end
+  if way == "huge" then return connection:send((envelope(self, string.rep("x", 1000001), now))) end
   if way ~= "no_ack_wait" then self.stream:sent(id, signals, now) end -- first: sending may read the acknowledgement
-  for _ = 1, way == "flood" and 500 or 1 do self.connection:send(bytes) end
-  if way == "drop_connection" and self.connection then
-    self.connection:close()
-    self:ended(self.connection, "dropped")
+  for _ = 1, way == "flood" and 500 or 1 do connection:send(bytes) end
+  if way == "drop_connection" and self.connection == connection then
+    connection:close()
+    self:ended(connection, "dropped")
   end
 end
 
--- Sends what is due at this time of the car; while the car is not connected, it is lost.
+-- Sends what is due at this time of the car.
 function Link:step(now)
   local again = self:is_open() and self.stream:again(now)
   if again then self:transmit(again, now, true) end
   local signals = self.stream:step(now)
-  if not signals then return end
-  if self:is_open() then self:transmit(signals, now) else self.stream:sent(nil, signals, now) end
+  if signals then self:transmit(signals, now) end
 end
 
 function Link:keep_connected(now)
