@@ -52,6 +52,13 @@ static bool name_text(const X509_NAME *name, int nid, int n, char *out, size_t r
   return good;
 }
 
+/* The last common name counts, as for the maker's server. */
+static bool common_name(const X509_NAME *name, char *out, size_t room) {
+  int last = -1;
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(name, NID_commonName, at)) >= 0;) last++;
+  return last >= 0 && name_text(name, NID_commonName, last, out, room);
+}
+
 static const char *kind_of_number(const char *number) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (strcmp(number, kinds[i].number) == 0) return kinds[i].kind;
@@ -91,11 +98,11 @@ bool identity_of(X509 *leaf, struct identity *out, struct err *e) {
   const X509_NAME *subject = X509_get_subject_name(leaf);
   char issuer[128], unit[64];
   *out = (struct identity){0};
-  if (!name_text(subject, NID_commonName, 0, out->id, sizeof out->id) || !out->id[0])
+  if (!common_name(subject, out->id, sizeof out->id) || !out->id[0])
     return err_set(e, KIND_forbidden, "the client certificate names no device");
   for (char *at = out->id; *at; at++)
     if (*at == '.') *at = '-';
-  if (!name_text(X509_get_issuer_name(leaf), NID_commonName, 0, issuer, sizeof issuer))
+  if (!common_name(X509_get_issuer_name(leaf), issuer, sizeof issuer))
     return err_set(e, KIND_forbidden, "the client certificate names no issuer");
   if (is_one_of(issuer, issuers_with_oid, sizeof issuers_with_oid / sizeof *issuers_with_oid)) {
     out->kind = kind_by_unit(subject, kind_by_usage(leaf));

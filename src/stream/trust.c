@@ -80,11 +80,27 @@ static bool fill_store(X509_STORE *store, STACK_OF(X509) * authorities) {
          X509_VERIFY_PARAM_set_flags(p, X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }
 
-/* X509_verify_cert, and then the purposes of the chain that it built. */
+/* Whether each issuer says that it is an authority. OpenSSL also accepts one that may sign certificates by
+ * its key usage and has no basic constraints. */
+static bool issuers_are_authorities(STACK_OF(X509) * chain) {
+  enum { CONSTRAINED = 1, VERSION_1_ROOT = 3 };
+  for (int i = 1; i < sk_X509_num(chain); i++) {
+    int kind = X509_check_ca(sk_X509_value(chain, i));
+    if (kind != CONSTRAINED && kind != VERSION_1_ROOT) return false;
+  }
+  return true;
+}
+
+/* X509_verify_cert, and then the authorities and the purposes of the chain that it built. */
 static int verify(X509_STORE_CTX *context, void *unused) {
   (void)unused;
   if (X509_verify_cert(context) != 1) return 0;
-  if (chain_may_be_client(X509_STORE_CTX_get0_chain(context))) return 1;
+  STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(context);
+  if (!issuers_are_authorities(chain)) {
+    X509_STORE_CTX_set_error(context, X509_V_ERR_INVALID_CA);
+    return 0;
+  }
+  if (chain_may_be_client(chain)) return 1;
   X509_STORE_CTX_set_error(context, X509_V_ERR_CERT_REJECTED); /* its alert is bad_certificate */
   return 0;
 }
