@@ -57,14 +57,14 @@ describe("a simulated car", function()
   local function count(type, vin, from)
     local n = 0
     for i = from or 1, #seen do
-      if seen[i].type == type and (not vin or seen[i].record.id == vin) then n = n + 1 end
+      if seen[i].type == type and (not vin or vin == (seen[i].record.vin or seen[i].record.id)) then n = n + 1 end
     end
     return n
   end
 
   local function last(vin)
     for i = #seen, 1, -1 do
-      if seen[i].type == "message" and (not vin or seen[i].record.id == vin) then return seen[i].record end
+      if seen[i].type == "message" and (not vin or seen[i].record.vin == vin) then return seen[i].record end
     end
   end
 
@@ -93,7 +93,7 @@ describe("a simulated car", function()
     start()
     connect(BLUE)
     local record = last()
-    assert.same({ 62, BLUE, "V" }, { record.values.Soc, record.id, record.topic })
+    assert.same({ 62, BLUE, "V" }, { record.values.Soc, record.vin, record.topic })
     assert.same({ "Gear" }, record.invalid)
     assert.matches("^%x+%-000000001$", record.txid)
     assert.near(sim.service:now(), record.at, 2)

@@ -101,7 +101,7 @@ describe("a vehicle", function()
     got, arrived = turn(client, function(bytes) return #bytes > 0 end)
     assert.equal(acknowledgement "tx-1", got)
     record = arrived[1].record
-    assert.same({ "V", "tx-1", { Soc = 71.5 }, {}, VIN }, { record.topic, record.txid, record.values, record.invalid, record.id })
+    assert.same({ "V", "tx-1", { Soc = 71.5 }, {}, VIN }, { record.topic, record.txid, record.values, record.invalid, record.vin })
     assert.same({ 1, 1, 1 }, { receiver:stats().connections, receiver:stats().messages, receiver:stats().acknowledged })
   end)
 

@@ -157,14 +157,20 @@ static void forget(lua_State *L, struct tables *t) {
   }
 }
 
-/* Where a field comes twice, the last signal counts. One without a value that this reader knows is invalid,
- * too: its earlier value does not hold any more. */
+static bool is_finite(const struct value *v) {
+  if (v->member->descriptor == &fleet__telemetry__vehicle_data__location_value__descriptor)
+    return isfinite(wire_double(v->parts[0])) && isfinite(wire_double(v->parts[1]));
+  return isfinite(v->real);
+}
+
+/* Where a field comes twice, the last signal counts. One without a value that this reader knows, or with a
+ * number that is not finite, is invalid, too: its earlier value does not hold any more. */
 static bool push_signal(lua_State *L, struct tables *t, struct bytes datum) {
   struct signal s;
   if (!signal_read(datum, &s)) return false;
   push_field_name(L, s.field);
   if (!first_of(t, s.field)) forget(L, t);
-  if (value_is_invalid(&s.value)) {
+  if (value_is_invalid(&s.value) || !is_finite(&s.value)) {
     lua_rawseti(L, t->invalid, ++t->count);
   } else {
     push_value(L, &s.value);

@@ -28,6 +28,7 @@ enum {
   PIECES = 4,                  /* of one connection in a step */
   UNSENT = 262144,             /* bytes of answers that a connection does not read */
   LONGEST_ECHO = 1024,         /* of txid and topic in an acknowledgement */
+  LONGEST_ANSWER = 512,        /* in a TLS record; the least that OpenSSL allows */
   UNACKNOWLEDGED_MESSAGES = 4, /* of the greatest size: so many bytes wait for their acknowledgement */
   HANDSHAKES_TRIMMED = 256,    /* after so many the memory that they used goes back to the system */
   CONNECTIONS_TRIMMED = 4096,  /* it takes 2 us a connection: with more of them a turn would be too long */
@@ -517,6 +518,7 @@ static void shake_hands(struct stream_server *r, struct connection *c) {
       refuse(r, c, leaf ? e.message : "it has no client certificate");
       return;
     }
+    SSL_set_max_send_fragment(c->ssl, LONGEST_ANSWER); /* its size is that of the buffer for each answer */
     c->state = READS_UPGRADE;
     return;
   }

@@ -235,11 +235,12 @@ static void set_present(lua_State *L, const char *name, const char *text) {
 
 /* The record of a message; false: its payload cannot be read. */
 static bool push_message_record(lua_State *L, const struct arrival *a) {
-  lua_createtable(L, 0, 12);
-  set_connection(L, a->connection);
+  lua_createtable(L, 0, 14);
+  set_text(L, "vin", connection_identity(a->connection)->id);
+  set_text(L, "address", connection_address(a->connection));
+  set_integer(L, "connection", (lua_Integer)connection_number(a->connection));
   set_bytes(L, "topic", a->envelope.topic);
   set_bytes(L, "txid", a->envelope.txid);
-  set_number(L, "arrived", a->at);
   if (a->envelope.created_at) set_integer(L, "at", (lua_Integer)a->envelope.created_at);
   set_bytes(L, "raw", a->envelope.payload);
   return push_payload(L, a->envelope.topic, a->envelope.payload);
@@ -253,12 +254,12 @@ static const char *const type_names[] = {"connected", "message",      "text",
  * arrival:acknowledge(). */
 static int l_take(lua_State *L) {
   struct stream_server *r = check_receiver(L);
+  if (!r->first) return 0;
   lua_settop(L, 1);
   struct handle *h = box_new(L, &handle_type, sizeof *h, HOLDS_RECEIVER);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, 2, HOLDS_RECEIVER);
   struct arrival *a = stream_server_take(r);
-  if (!a) return 0;
   h->arrival = a;
   h->receiver = r;
   box_open(L, 2);

@@ -11,7 +11,7 @@ local semaphore = require "fleet.async.semaphore"
 local M = {
   loop = scheduler.loop, now = scheduler.now, real = scheduler.real, times = scheduler.times,
   promise = scheduler.promise, wake = scheduler.wake,
-  await = task.await, await_for = task.await_for, sleep = task.sleep, exchange = task.exchange,
+  await = task.await, await_for = task.await_for, await_work = task.await_work, sleep = task.sleep, exchange = task.exchange,
   refuse_finaliser = scheduler.refuse_finaliser,
   current = task.current, spawn = task.spawn, iterate = task.iterate, ended_within = task.ended_within,
   within = task.within, run = task.run,

@@ -70,6 +70,14 @@ function M.await_for(promise, seconds)
   return await(promise)
 end
 
+--- await for a task that waits for further work: run() does not wait for its end.
+function M.await_work(promise)
+  alive = alive - 1
+  local ran, raised = compat.pcall(await, promise)
+  alive = alive + 1
+  if not ran then error(raised, 0) end
+end
+
 --- Sleeps by the loop's clock. seconds: number.
 function M.sleep(seconds)
   if type(seconds) ~= "number" or seconds ~= seconds then errors.usage("sleep: seconds must be a number") end

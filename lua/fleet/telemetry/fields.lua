@@ -56,27 +56,9 @@ local function read(row, text)
   return text
 end
 
--- Whether a number is finite, and each number of a position.
-local function is_finite(value)
-  if type(value) == "number" then return value == value and math.abs(value) < math.huge end
-  if type(value) == "table" then
-    for _, part in pairs(value) do
-      if not is_finite(part) then return false end
-    end
-  end
-  return true
-end
-
---- Completes a record's values from its texts. A text that is invalid for its field stays in record.texts, and the field is unknown; so is
---- a number that is not finite.
+--- Completes a record's values from its texts. A text that is invalid for its field stays in record.texts, and the field is unknown.
 function M.complete(record)
   local values, invalid, unread = record.values, record.invalid, nil
-  for name, value in pairs(values) do
-    if not is_finite(value) then
-      values[name] = nil
-      invalid[#invalid + 1] = name
-    end
-  end
   for name, text in pairs(record.texts) do
     local value
     if text == "<invalid>" then invalid[#invalid + 1] = name else value = read(rows[name], text) end

@@ -1,5 +1,5 @@
--- Queues whose entries tasks handle in order. The queues of a pool share a task while no entry waits: a separate task for each record would
--- cost more than the record.
+-- Queues of functions that tasks call in order. The queues of a pool share one task while no function waits, because a task for each record
+-- would cost more than the record.
 
 local compat = require "fleet.util.compat"
 local tasks = require "fleet.async"
@@ -11,20 +11,20 @@ local M = {}
 
 local longest_run = 0.004 -- seconds of one task in a step of the loop
 
---- The pool of a receiver: its queues that have entries and no task.
-function M.pool() return { first = 1, last = 0, spawned = false } end
+--- The pool of a receiver: its queues that have functions and no task.
+function M.pool() return { first = 1, last = 0, called = false, closed = false, idle = nil } end
 
---- perform(entry) may wait; on_failure(failure) is called with an error that it raises.
-function M.new(pool, perform, on_failure)
-  return setmetatable({ pool = pool, first = 1, last = 0, running = false, perform = perform, on_failure = on_failure }, Fifo)
+--- on_failure(failure) is called with an error of a function.
+function M.new(pool, on_failure)
+  return setmetatable({ pool = pool, first = 1, last = 0, running = false, on_failure = on_failure }, Fifo)
 end
 
 local function run(self)
   while self.first <= self.last do
-    local entry = self[self.first]
+    local fn = self[self.first]
     self[self.first] = nil
     self.first = self.first + 1
-    local ok, failure = compat.pcall(self.perform, entry)
+    local ok, failure = compat.pcall(fn)
     if not ok then self.on_failure(failure) end
   end
   self.running = false
@@ -32,15 +32,17 @@ end
 
 local work
 
+-- Wakes the task that waits for work, or starts one.
 local function ensure_task(pool)
-  if pool.spawned then return end
-  pool.spawned = true
-  tasks.spawn(work, pool)
+  if pool.called then return end
+  pool.called = true
+  local idle = pool.idle
+  pool.idle = nil
+  if idle then tasks.wake(idle) else tasks.spawn(work, pool) end
 end
 
--- While an entry waits, another task handles the other queues; if none waited, that task finds nothing to do.
-function work(pool)
-  pool.spawned = false
+-- While a function waits, another task handles the other queues; if none waited, that task finds nothing to do.
+local function run_queues(pool)
   local until_ = tasks.real() + longest_run
   while pool.first <= pool.last do
     local queue = pool[pool.first]
@@ -52,9 +54,27 @@ function work(pool)
   end
 end
 
-function Fifo:push(entry)
+-- A task waits for further work when no other one does.
+function work(pool)
+  repeat
+    pool.called = false
+    run_queues(pool)
+    if pool.idle or pool.closed then return end
+    pool.idle = tasks.promise()
+    tasks.await_work(pool.idle)
+  until pool.closed and pool.first > pool.last
+end
+
+--- The task that waits for further work ends; queues that have functions are worked off.
+function M.close(pool)
+  pool.closed = true
+  if pool.idle then ensure_task(pool) end
+end
+
+--- Queues a function, which may wait.
+function Fifo:push(fn)
   self.last = self.last + 1
-  self[self.last] = entry
+  self[self.last] = fn
   if self.running then return end
   self.running = true
   local pool = self.pool
@@ -67,7 +87,7 @@ function Fifo:size()
   return self.last - self.first + 1
 end
 
---- Drops the queued entries that have not started.
+--- Drops the queued functions that have not started.
 function Fifo:clear()
   for i = self.first, self.last do self[i] = nil end
   self.first, self.last = 1, 0

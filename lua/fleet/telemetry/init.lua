@@ -78,7 +78,9 @@ end
 
 -- Calls the functions of receiver:listen.
 local function call_listeners(self, vehicle, what, record, changed)
-  for fn in pairs(tables.copy(self.listeners[vehicle.vin])) do
+  local listeners = self.listeners[vehicle.vin]
+  if not listeners then return end
+  for fn in pairs(tables.copy(listeners)) do
     local ran, failure = pcall(fn, vehicle, what, record, changed)
     if not ran then notice(self, "function", "a listener failed: " .. tostring(failure)) end
   end
@@ -87,7 +89,7 @@ end
 -- ---- vehicles ----
 
 local function calls_of(self, vin)
-  return fifos.new(self.pool, function(call) call() end, function(failure)
+  return fifos.new(self.pool, function(failure)
     notice(self, "function", "a function that was given failed" .. (vin and " for …" .. string.sub(vin, -4) or "") .. ": "
       .. tostring(failure))
   end)
@@ -179,11 +181,10 @@ end
 
 -- ---- records ----
 
--- The record in the form for the caller.
-local function completed(record)
-  record.vin, record.id, record.kind = record.id, nil, nil
+-- Completes the record for the caller.
+local function complete(record, arrived)
+  record.arrived, record.at = arrived, record.at or arrived
   if record.values then fields.complete(record) end
-  record.at = record.at or record.arrived
   record.signals = record.signals or record.alerts and #record.alerts or 0
 end
 
@@ -230,25 +231,27 @@ local function lost(self)
   notice(self, "lost", "records that were acknowledged are lost: an output has not stored them (lost in stats)")
 end
 
--- Gives the record to each output, even when another one fails.
+-- Gives the record to on_record and to each output, even when another one fails.
 local function hand_over(self, record, handle, answered)
-  local stored, kept, failure = true, true, nil
-  local function give(give_it, ...)
-    local ran, done = compat.pcall(give_it, ...)
-    if not ran then failure = failure or done end
-    return ran and done
+  local good, kept, failure, stored = true, true, nil, true
+  if self.options.on_record then
+    good, stored = compat.pcall(self.options.on_record, record)
+    if not good then failure = stored end
   end
-  if self.options.on_record then stored = give(self.options.on_record, record) end
-  for _, output in ipairs(self.options.outputs) do kept = give(store_in, self, output, record) == true and kept end
+  for _, output in ipairs(self.options.outputs) do
+    local ran, done = compat.pcall(store_in, self, output, record)
+    if not ran then good, failure = false, good and done or failure end
+    kept = kept and ran and done == true
+  end
   if answered then
     if not kept then lost(self) end
-  elseif failure == nil and kept and (self.options.ack == "at_once" or stored == true) then
+  elseif good and kept and (self.options.ack == "at_once" or stored == true) then
     handle:acknowledge()
-  elseif failure == nil then
-    self.counts.unstored = self.counts.unstored + 1
+  else
+    if good then self.counts.unstored = self.counts.unstored + 1 end
     handle:leave()
   end
-  if failure ~= nil then error(failure, 0) end
+  if not good then error(failure, 0) end
 end
 
 -- Whether a queue of the vehicle's accepts another message: messages of ended connections stay in it and must not add up. A connection may
@@ -272,12 +275,7 @@ local function deliver(self, vehicle, record, handle)
   if not has_room(self, vehicle.calls) then return leave(self, vehicle, handle) end
   local answered = self.options.ack == "at_once" and vehicle.calls:size() < self.options.limits.unacknowledged / 2
   if answered then handle:acknowledge() end
-  vehicle.calls:push(function()
-    local ran, failure = compat.pcall(hand_over, self, record, handle, answered)
-    if ran then return end
-    if not answered then handle:leave() end
-    error(failure, 0)
-  end)
+  vehicle.calls:push(function() hand_over(self, record, handle, answered) end)
 end
 
 local function take(self, vehicle, record, handle)
@@ -299,8 +297,8 @@ local function take(self, vehicle, record, handle)
 end
 
 -- Seconds until the vehicle may send another message; 0 takes a token.
-local function take_token(self, vehicle)
-  local most, now = self.options.limits.per_minute, tasks.now()
+local function take_token(self, vehicle, now)
+  local most = self.options.limits.per_minute
   vehicle.tokens = math.min(most, vehicle.tokens + (now - vehicle.tokens_at) * most / 60)
   vehicle.tokens_at = now
   if vehicle.tokens < 1 then return (1 - vehicle.tokens) * 60 / most end
@@ -311,32 +309,32 @@ end
 -- Delays a vehicle that sends too much: its messages are processed later, and its bytes are not read in the meantime.
 local function hold_back(self, vehicle, record, handle)
   if not vehicle.delayed then
-    vehicle.delayed = fifos.new(self.pool, function(entry)
-      while self.raw do
-        local seconds = take_token(self, vehicle)
-        if seconds == 0 then return take(self, vehicle, entry.record, entry.handle) end
-        pause(self, seconds)
-      end
-    end, function(failure) notice(self, "function", tostring(failure)) end)
+    vehicle.delayed = fifos.new(self.pool, function(failure) notice(self, "function", tostring(failure)) end)
   end
   if not has_room(self, vehicle.delayed) then return leave(self, vehicle, handle) end
-  vehicle.delayed:push { record = record, handle = handle }
+  vehicle.delayed:push(function()
+    while self.raw do
+      local seconds = take_token(self, vehicle, tasks.now())
+      if seconds == 0 then return take(self, vehicle, record, handle) end
+      pause(self, seconds)
+    end
+  end)
   self.counts.limited = self.counts.limited + 1
   notice(self, "limit" .. vehicle.vin, string.format("…%s sends more than %d messages a minute (limit per_minute): they are taken later",
     string.sub(vehicle.vin, -4), self.options.limits.per_minute))
 end
 
 local function message(self, record, handle)
-  local vehicle = self.vehicles[record.id]
+  local vehicle = self.vehicles[record.vin]
   if not vehicle then return handle:leave() end
-  record.arrived = wall()
   if not topics[record.topic] then -- the topic connectivity is the receiver's own: a vehicle must not send it
     self.counts.ignored = self.counts.ignored + 1
     return handle:acknowledge()
   end
-  completed(record)
+  local now, wall_time = tasks.loop.clock()
+  complete(record, wall_time)
   local is_behind = vehicle.delayed and vehicle.delayed.running
-  if is_behind or take_token(self, vehicle) > 0 then return hold_back(self, vehicle, record, handle) end
+  if is_behind or take_token(self, vehicle, now) > 0 then return hold_back(self, vehicle, record, handle) end
   take(self, vehicle, record, handle)
 end
 
@@ -591,6 +589,7 @@ function Receiver:close()
   end
   for reader in pairs(self.readers) do reader:close() end
   close_outputs(self)
+  fifos.close(self.pool)
   if self.options.store then save_all(self) end
 end
 

@@ -70,7 +70,7 @@ local function invalid_by(vehicle, list)
   for _, name in ipairs(list) do invalid[name] = {} end
   M.each(vehicle, function(path, value, name)
     local section = invalid[path[1]]
-    if section and value == nil and vehicle.ended and vehicle.ended[name] then section[path[2]] = true end
+    if section and value == nil and vehicle.ended[name] then section[path[2]] = true end
   end)
   return invalid
 end

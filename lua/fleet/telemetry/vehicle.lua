@@ -52,8 +52,9 @@ end
 
 function M.new(vin)
   return setmetatable({
-    vin = vin, values = {}, at = {}, current = {}, -- current: fields sent since it connected
-    signals = 0, sockets = 0, connections = {}, dirty = false,
+    vin = vin, values = {}, at = {}, ended = {}, -- ended: since when a field's value is unknown
+    current = {}, -- fields sent since it connected
+    signals = 0, sockets = 0, connections = {}, source = false, delayed = false, dirty = false,
   }, vehicle_mt)
 end
 
@@ -85,15 +86,6 @@ end
 
 -- ---- values ----
 
--- Whether a value is newer. Within a connection the order of arrival counts, because a vehicle's clock may be minutes ahead after waking.
--- Resent values and those of another connection count by their time.
-local function is_news(self, record, name, at)
-  local known = self.at[name] or self.ended and self.ended[name]
-  if not known then return fields.is_kept(name) end
-  if at >= known then return true end
-  return not record.resend and self.source == record.connection
-end
-
 local function has_all(a, b)
   for name, value in pairs(b) do
     if a[name] ~= value then return false end
@@ -102,42 +94,41 @@ local function has_all(a, b)
 end
 
 local function is_same(a, b)
-  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
-  return has_all(a, b) and has_all(b, a)
+  if a == b then return true end
+  return type(a) == "table" and type(b) == "table" and has_all(a, b) and has_all(b, a)
+end
+
+-- Takes a value of a record if it is newer; value nil: it is unknown, and an older value that arrives later must not restore it. Within a
+-- connection the order of arrival counts, because a vehicle's clock may be minutes ahead after waking. Resent values and those of another
+-- connection count by their time.
+local function set(self, record, name, value, at, changed)
+  local known = self.at[name] or self.ended[name]
+  if not known and not fields.is_kept(name) then return end
+  if known and at < known and (record.resend or self.source ~= record.connection) then return end
+  if not is_same(self.values[name], value) then changed[name] = true end
+  local is_known = value ~= nil
+  self.values[name] = value
+  self.at[name], self.ended[name] = is_known and at or nil, not is_known and at or nil
+  self.current[name] = is_known or nil
+  self.dirty = true
 end
 
 --- Takes the newest values of a record. The time of a value is the vehicle's, but never later than its arrival. Returns a set of the fields
 --- whose value has changed.
 function M.learn(self, record)
-  local at = math.min(record.at or record.arrived, record.arrived)
-  local taken, changed = false, {}
-  local function set(name, value)
-    if not is_news(self, record, name, at) then return end
-    if not is_same(self.values[name], value) then changed[name] = true end
-    self.values[name], taken = value, true
-    if value ~= nil then
-      self.at[name], self.current[name] = at, true
-      if self.ended then self.ended[name] = nil end
-    else -- unknown; an older value that arrives later must not restore it
-      self.at[name], self.current[name] = nil, nil
-      self.ended = self.ended or {}
-      self.ended[name] = at
-    end
-  end
-  for name, value in pairs(record.values) do set(name, value) end
-  for _, name in ipairs(record.invalid) do set(name, nil) end
-  for name in pairs(record.texts or {}) do set(name, nil) end
+  local at, changed = math.min(record.at or record.arrived, record.arrived), {}
+  for name, value in pairs(record.values) do set(self, record, name, value, at, changed) end
+  for _, name in ipairs(record.invalid) do set(self, record, name, nil, at, changed) end
+  for name in pairs(record.texts or {}) do set(self, record, name, nil, at, changed) end
   self.source = record.connection
-  self.dirty = self.dirty or taken
   return changed
 end
 
 --- Takes a newer value that another process received; value nil: it is unknown.
 function M.take(self, name, value, at)
-  local known = self.at[name] or self.ended and self.ended[name]
+  local known = self.at[name] or self.ended[name]
   if not at or known and at <= known then return end
   self.current[name] = nil
-  self.ended = self.ended or {}
   self.values[name], self.at[name], self.ended[name] = value, value ~= nil and at or nil, value == nil and at or nil
 end
 
@@ -153,7 +144,7 @@ function M.restore(self, text)
   local kept = text and core.json_decode(text)
   if type(kept) ~= "table" or type(kept.values) ~= "table" or type(kept.at) ~= "table" then return end
   for name, value in pairs(kept.values) do
-    local is_known = self.at[name] or self.ended and self.ended[name]
+    local is_known = self.at[name] or self.ended[name]
     if not is_known and type(kept.at[name]) == "number" then
       self.values[name], self.at[name] = value, kept.at[name]
     end

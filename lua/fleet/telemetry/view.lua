@@ -145,7 +145,7 @@ function M.each(vehicle, fn)
     if not places[name] or not takes_part(name, vehicle.values) then return end
     for i, path in ipairs(places[name]) do fn(path, converted[i], name) end
   end
-  for name in pairs(vehicle.ended or {}) do put(name, name == "ChargingCableType" and unplugged or {}) end
+  for name in pairs(vehicle.ended) do put(name, name == "ChargingCableType" and unplugged or {}) end
   for name, value in pairs(vehicle.values) do put(name, { conversion_of(name)(value) }) end -- last: two fields may share a place
 end
 

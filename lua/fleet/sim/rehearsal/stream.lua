@@ -57,7 +57,7 @@ local function transmit(source, car, signals, resend)
   local bytes = source.library.data_payload { vin = car.vehicle.vin, at = at, resend = resend, signals = list }
   local record = assert(source.library.payload("V", bytes))
   source.count = source.count + 1
-  record.topic, record.txid, record.raw = "V", tostring(source.count), bytes
+  record.vin, record.topic, record.txid, record.raw = car.vehicle.vin, "V", tostring(source.count), bytes
   source.signals, source.raw.messages = source.signals + #list, source.raw.messages + 1
   push(source, car, "message", record, record.txid)
   car.stream:sent(record.txid, signals, at)
