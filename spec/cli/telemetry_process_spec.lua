@@ -116,7 +116,8 @@ describe("fleet telemetry", function()
     ]]
     assert.equal(0, status, out)
     assert.matches("HTTP/1.1 101", out)
-    assert.matches("in use [1-9]", out)
+    assert.matches("cannot listen on 127.0.0.1, port %d+: Address already in use\nAnother program listens there.-in use [1-9]", out)
+    assert.not_matches("This shell points at a simulator", out)
     assert.matches("is an address and a port.-no address 2", out)
     assert.matches("serve ended with 0", out)
   end)
@@ -129,6 +130,7 @@ describe("fleet telemetry", function()
       fleet telemetry setup Blue --port $PORT; echo "asked $?"
       fleet sim event sleep Blue
       fleet telemetry setup Blue --port $PORT --yes --wait 3; echo "asleep $?"
+      fleet telemetry setup Blue --port $PORT --yes; echo "not awaited $?"
       fleet sim set Blue telemetry_configs=5 state=online
       fleet delete_fleet_telemetry_config Blue >/dev/null
       fleet telemetry setup Blue --port $PORT --yes --wait 3; echo "full $?"
@@ -138,6 +140,7 @@ describe("fleet telemetry", function()
     assert.matches("first record of …000001: ", out)
     assert.matches("nothing was sent; %-%-yes sends it.-asked [1-9]", out)
     assert.matches("it is asleep: it connects when it wakes.-asleep [1-9]", out)
+    assert.matches("asleep: …000001. A vehicle adopts the configuration when it wakes.-not awaited [1-9]", out)
     assert.matches("was skipped: max_configs.-full [1-9]", out)
   end)
 end)

@@ -48,6 +48,7 @@ local runs = {
   ["prices_csv.lua"] = { "^0%.42\n$" },
   ["prices_half_hourly.lua"] = { "^48 rates, 0%.22 at 00:00\nan hour later some are missing\n$" },
   ["prices_spot.lua"] = { "^0%.36 now, 0%.2%d at 00:15\n$" },
+  ["streamed.lua"] = { "^$" }, -- a file for `fleet run`
   ["stores.lua"] = { "^second\tanother process wrote the key\ntrue\t%d+\n$" },
   ["tables.lua"] = { "\nhonk_horn +POST +/api/1/vehicles/{vin}/command/honk_horn +command\n", "^vehicles " },
   ["tariff_check.lua"] = { "^problem: season Summer[^\n]* 15:00%-16:00", "\nTwo seasons", "0%.512  ON_PEAK" },

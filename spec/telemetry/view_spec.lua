@@ -198,6 +198,24 @@ describe("vehicle_data from the stream", function()
     error "no acknowledgement"
   end
 
+  it("is what an automation waits for while the awake car has not connected", function()
+    start()
+    answer = function() return 200, { response = { { vin = VIN, state = "online" } }, count = 1 } end
+    local automation = fleet.automation.keep_limit { car = car, level = 80, look_every = 600 }
+    local report = assert(fleet.run(function() return assert(automation:dry_run()) end))
+    assert.matches("waits for the car to connect to the receiver", report.why)
+    assert.same({}, report.actions)
+    answer = function()
+      if string.find(asked, "vehicle_data", 1, true) then
+        return 200, { response = { vin = VIN, charge_state = { charge_limit_soc = 80, battery_level = 50, charging_state = "Stopped" } } }
+      end
+      return 200, { response = { { vin = VIN, state = "online" } }, count = 1 }
+    end
+    receiver:close()
+    report = assert(fleet.run(function() return assert(automation:dry_run()) end))
+    assert.matches("the charge limit is 80 %", report.why, 1, true)
+  end)
+
   it("counts what was sent as signals of the account", function()
     start()
     sent({ BatteryLevel = 60, Location = { latitude = 1.5, longitude = 2.5 } }, 1767225600)

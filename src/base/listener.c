@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -63,11 +64,14 @@ bool listener_tcp(struct listener *l, const char *host, int port, struct err *e)
   l->fd = -1;
   if (!size)
     return err_set(e, KIND_invalid, "cannot listen on '%s': give a numeric address such as 127.0.0.1", host);
+  char place[INET6_ADDRSTRLEN + sizeof ", port 65535"];
+  snprintf(place, sizeof place, "%s, port %d", host, port);
   l->fd = socket_open_async(a.any.sa_family, SOCK_STREAM);
-  if (l->fd < 0) return refuse(l, host, e);
+  if (l->fd < 0) return refuse(l, place, e);
   setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (l->reuse_port && setsockopt(l->fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on)) return refuse(l, host, e);
-  if (bind(l->fd, &a.any, size) || listen(l->fd, l->backlog) || !read_address(l)) return refuse(l, host, e);
+  if (l->reuse_port && setsockopt(l->fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on))
+    return refuse(l, place, e);
+  if (bind(l->fd, &a.any, size) || listen(l->fd, l->backlog) || !read_address(l)) return refuse(l, place, e);
   return true;
 }
 

@@ -153,6 +153,10 @@ local function decide(self, state)
   return decision
 end
 
+-- The first explanation of an automation whose car has not connected yet.
+local awaits_stream = "waits for the car to connect to the receiver of telemetry; an awake car that does not connect within ten minutes is "
+  .. "read, which is billed"
+
 -- Decides, and acts. Returns whether there may be more to do now; sets again_at.
 local function one_round(self, state)
   local decision = decide(self, state)
@@ -162,6 +166,7 @@ local function one_round(self, state)
     local done, wait_until = perform(self, state, action)
     if wait_until then
       state.again_at = wait_until
+      if not self.why then explain(self, state, awaits_stream, self:wall()) end
       return false
     end
     if not done then break end

@@ -112,8 +112,12 @@ local function write_text(environment, err, context)
   if err.reason and not string.find(err.message, err.reason, 1, true) then add("Reason: " .. clean(err.reason)) end
   add(outcome_of(err, context))
   if err.retry_after then add(seconds(err.retry_after)) end
-  if (context.unmade or err.kind == "network") and environment.getenv and simulator.variable(environment) then
+  local cannot_listen = string.find(err.message or "", "^cannot listen on ") ~= nil
+  local unreached = context.unmade or err.kind == "network" and not cannot_listen
+  if unreached and environment.getenv and simulator.variable(environment) then
     add("This shell points at a simulator. If that has ended, this leaves it: eval \"$(fleet sim stop --env)\"")
+  elseif cannot_listen and string.find(err.message, "in use", 1, true) then
+    add("Another program listens there: stop it, or choose another port.")
   elseif context.unmade then
     add("The client cannot be made with these options: 'fleet doctor' looks at each.")
   else

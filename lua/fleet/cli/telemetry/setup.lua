@@ -22,6 +22,7 @@ local function short(vin) return "…" .. string.sub(vin, -6) end
 -- Seconds until the first record counts as missing: an awake vehicle uses an adopted configuration at once.
 local FIRST_RECORD = 60
 local SHOWN = 3 -- fields of a record
+local NAMED = 5 -- vehicles of a list
 
 local function stop(text, more) return errors.failure("refused", "setup: " .. text, more) end
 
@@ -150,24 +151,32 @@ local function errors_text(car)
   return string.format("%s: %s", tostring(newest.error_name or newest.name), tostring(newest.error))
 end
 
+-- The state of each vehicle by VIN, from the free list of the account.
+local function states(s)
+  local found = {}
+  for _, record in ipairs(s.client:products() or {}) do
+    if type(record) == "table" and record.vin then found[record.vin] = record.state end
+  end
+  return found
+end
+
 -- Why no record of a vehicle has arrived, as a sentence.
 local function why_nothing(s, car)
   local reported = errors_text(car)
   if reported then return "the vehicle reports " .. reported end
-  if s.refused[1] then return "a connection was refused: " .. s.refused[#s.refused] end
-  local state = require("fleet.cli.vehicles").state(s.context, car.vin)
+  local state = states(s)[car.vin]
   if state and state ~= "online" then return "it is " .. state .. ": it connects when it wakes" end
+  if s.refused[1] then return "a connection was refused: " .. s.refused[#s.refused] end
   return "it has not connected: look from outside whether port " .. (s.given.public_port or s.found.port) .. " of " .. s.found.host
     .. " leads here (`fleet telemetry check`)"
 end
 
 local function wait_one(s, vin)
   local car = s.client:vehicle(vin)
-  s.say("waiting until " .. short(vin) .. " has adopted it")
   local synced, err, kind = car:wait_telemetry_synced { timeout = s.given.wait or 600 }
   if not synced then
     local why = kind == "timeout" and (errors_text(car) or why_nothing(s, car))
-    s.say(short(vin) .. ": " .. err.message .. (why and "; " .. why or ""))
+    s.say(short(vin) .. ": " .. string.gsub(err.message, "^wait_telemetry_synced: ", "") .. (why and "; " .. why or ""))
     return false
   end
   s.say(short(vin) .. " has adopted it")
@@ -179,11 +188,34 @@ local function wait_one(s, vin)
   return false
 end
 
-local function wait(s)
-  local done, missing = {}, {}
+-- Divides the vehicles into those to wait for and those that sleep: waiting costs reads. With --wait it waits for all.
+local function awake_and_asleep(s)
+  if s.given.wait then return s.left, {} end
+  local awake, asleep, state = {}, {}, states(s)
   for _, vin in ipairs(s.left) do
-    local list = wait_one(s, vin) and done or missing
+    local list = (state[vin] or "online") == "online" and awake or asleep
     list[#list + 1] = vin
+  end
+  return awake, asleep
+end
+
+local function names(vins)
+  local list = {}
+  for i = 1, math.min(#vins, NAMED) do list[i] = short(vins[i]) end
+  return table.concat(list, ", ") .. (#vins > NAMED and string.format(" and %d more", #vins - NAMED) or "")
+end
+
+local function wait(s)
+  local awake, missing = awake_and_asleep(s)
+  if missing[1] then
+    s.say("asleep: " .. names(missing) .. ". A vehicle adopts the configuration when it wakes: 'fleet telemetry watch' shows its records")
+  end
+  if awake[1] then s.say("waiting until " .. names(awake) .. (#awake == 1 and " has" or " have") .. " adopted it") end
+  local done = {}
+  for _, result in ipairs(require("fleet").map(awake, function(vin) return wait_one(s, vin) end)) do
+    if not result.ok then s.say(short(result.item) .. ": " .. tostring(result.err)) end
+    local list = result.ok and result.value and done or missing
+    list[#list + 1] = result.item
   end
   s.result = { vins = s.vins, streaming = done, missing = missing }
   if not done[1] then return stop("no vehicle streams yet: " .. table.concat(missing, ", "), s.result) end

@@ -111,7 +111,7 @@ local fields_options = {
 local setup_takes = joined(files.options, receiving.options, fields_options, {
   { name = "public_port", type = "integer", doc = "the port that vehicles connect to, where the router forwards another one" },
   { name = "wait", type = "number", placeholder = "SECONDS",
-    doc = "for each vehicle until it has adopted the configuration, by default 600" },
+    doc = "for each vehicle until it has adopted the configuration; by default 600, and 0 for a sleeping one" },
   { name = "yes", type = "boolean", doc = "send without asking" },
   { name = "force", type = "boolean", doc = "continue although this machine does not reach the receiver by its name" },
 })
