@@ -160,6 +160,42 @@ describe("a vehicle", function()
     assert.equal(VIN, arrived[1].record.id)
   end)
 
+  it("that closes with a code that no peer may send, or sends a control frame of the long form, gets a protocol error", function()
+    start()
+    local codes = { [0] = false, [999] = false, [1004] = false, [1005] = false, [1006] = false, [1014] = false, [1015] = false,
+      [1016] = false, [2999] = false, [5000] = false, [1000] = true, [1003] = true, [1007] = true, [1013] = true, [3000] = true,
+      [4999] = true }
+    local function answer_of(bytes)
+      local client = open()
+      client:send(bytes)
+      return (turn(client))
+    end
+    for code, allowed in pairs(codes) do
+      local sent = string.char(math.floor(code / 256), code % 256)
+      local wanted = allowed and "\136\2" .. sent or "\136\16\3\234bad close code"
+      assert.equal(wanted, answer_of(stream.frame(8, sent, mask)), code)
+    end
+    local short = stream.frame(9, "x", mask)
+    local long = string.sub(short, 1, 1) .. "\254\0\1" .. string.sub(short, 3)
+    assert.equal("\136\19\3\234bad control frame", answer_of(long))
+  end)
+
+  it("is upgraded when headers that only inform come twice: the first one counts", function()
+    start()
+    local client = connect(pki.vehicle(VIN))
+    client:send((string.gsub(upgrade_request, "\r\n\r\n$", "\r\nVersion: 1.4.0\r\nX-TXID: a\r\nX-TXID: b\r\n"
+      .. "X-Network-Interface: cellular\r\n\r\n")))
+    local got, arrived = turn(client, function(bytes) return string.find(bytes, "\r\n\r\n", 1, true) end)
+    assert.equal(upgraded, got)
+    local record = arrived[1].record
+    assert.same({ "1.3.0", "a", "wifi" }, { record.client_version, record.txid, record.network_interface })
+    for _, header in ipairs { "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==", "Sec-WebSocket-Version: 13" } do
+      client = connect(pki.vehicle(VIN))
+      client:send((string.gsub(upgrade_request, "\r\n\r\n$", "\r\n" .. header .. "\r\n\r\n")))
+      assert.matches("^HTTP/1.1 400 ", (turn(client)))
+    end
+  end)
+
   it("that sends more than may wait for an answer waits, and loses nothing", function()
     start { unacknowledged = 4 }
     local client = open()

@@ -45,7 +45,7 @@ static struct frame_event begin_frame(struct frames *f) {
   if (opcode_reasons[f->opcode]) return bad(1002, opcode_reasons[f->opcode]);
   if (!(f->head[1] & 128)) return bad(1002, "bad MASK");
   if (f->left >> 63) return bad(1002, "bad length");
-  if (is_control(f) && (!f->last || f->left > sizeof f->control)) return bad(1002, "bad control frame");
+  if (is_control(f) && (!f->last || length > sizeof f->control)) return bad(1002, "bad control frame");
   if (f->opcode == FRAME_CONTINUES && !f->open) return bad(1002, "continuation without a message");
   if (!is_control(f) && f->opcode != FRAME_CONTINUES && f->open) return bad(1002, "message within a message");
   memcpy(f->mask, f->head + at, sizeof f->mask);
@@ -59,7 +59,15 @@ static void unmask(struct frames *f, unsigned char *data, size_t size) {
   for (size_t i = 0; i < size; i++) data[i] ^= f->mask[(f->taken + i) & 3];
 }
 
+/* RFC 6455 section 7.4: codes that a peer may send */
+static bool is_close_code(unsigned code) {
+  return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1013) || (code >= 3000 && code <= 4999);
+}
+
 static struct frame_event end_control(struct frames *f) {
+  if (f->opcode == FRAME_IS_CLOSE && f->taken >= 2 &&
+      !is_close_code((unsigned)f->control[0] << 8 | f->control[1]))
+    return bad(1002, "bad close code");
   static const enum frame_event_type types[] = {FRAME_CLOSE, FRAME_PING, FRAME_PONG};
   return (struct frame_event){types[f->opcode - FRAME_IS_CLOSE], {f->control, f->taken}, 0};
 }

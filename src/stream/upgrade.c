@@ -44,7 +44,7 @@ static bool lists(struct bytes value, const char *wanted) {
 
 struct seen {
   struct bytes version;
-  bool upgrade, connection, host, twice;
+  bool upgrade, connection, twice;
 };
 
 static void read_header(struct bytes name, struct bytes value, struct upgrade *u, struct seen *seen) {
@@ -58,8 +58,10 @@ static void read_header(struct bytes name, struct bytes value, struct upgrade *u
   if (text_is(name, "Upgrade")) seen->upgrade |= lists(value, "websocket");
   if (text_is(name, "Connection")) seen->connection |= lists(value, "upgrade");
   if (!known) return;
-  seen->twice |= known->data != NULL && known != &u->origin; /* vehicles' is not looked at */
-  *known = value;
+  if (known->data) /* of headers that only inform, the first counts */
+    seen->twice |= known == &u->key || known == &seen->version;
+  else
+    *known = value;
 }
 
 static bool is_key(struct bytes text) {
