@@ -122,6 +122,21 @@ describe("fleet telemetry", function()
     assert.matches("serve ended with 0", out)
   end)
 
+  it("setup says what a vehicle's firmware is too old for, and errors what the vehicle reports then", function()
+    files.write(directory .. "/garage.json", core.json_encode { accounts = { { email = "a@example.com" } },
+      vehicles = { { vin = BLUE, owner = "a@example.com", state = "online", firmware_version = "2024.38.1" } } })
+    local out, status = shell [[
+      eval "$(fleet sim --env --telemetry --garage garage.json)" || exit 1
+      trap 'fleet sim stop >/dev/null' EXIT
+      fleet telemetry setup --port $PORT --yes --wait 60 || exit 2
+      fleet telemetry errors || exit 3
+    ]]
+    assert.equal(0, status, out)
+    assert.matches("…000001: its firmware 2024.38.1 is too old for ChargerVoltage (from 2024.44.32), ", out, 1, true)
+    assert.not_matches("the configuration:", out, 1, true)
+    assert.matches("unsupported_field: field ChargerVoltage is not supported\n    -> the vehicle's firmware or hardware", out, 1, true)
+  end)
+
   it("setup is a receiver itself where none runs, and says why no record comes", function()
     local out, status = shell [[
       eval "$(fleet sim --env --telemetry)" || exit 1

@@ -144,6 +144,28 @@ describe("fleet telemetry check", function()
     assert.not_matches("router", result.out)
   end)
 
+  it("finds another certificate at the port, something without TLS, and its own certificate", function()
+    local check = require "fleet.telemetry.check"
+    local mine, other = issue { subject = "mine", host = "localhost" }, issue { subject = "other", host = "localhost" }
+    local function port_line(served, failure)
+      local fake = { resolve = function() return "127.0.0.1" end, certificates = stream.certificates, verify_server = stream.verify_server }
+      function fake.client()
+        return {
+          step = function() return failure == nil, failure and { message = failure } end, connected = function() return served ~= nil end,
+          chain = function() return served end, close = function() end,
+        }
+      end
+      return check.way({ host = "localhost", port = 8443, certificate = mine.certificate, ca = mine.certificate, stream = fake })[2]
+    end
+    assert.is_true(port_line(mine.certificate).ok)
+    local line = port_line(other.certificate)
+    assert.is_false(line.ok)
+    assert.matches("another certificate: other", line.message)
+    line = port_line(nil, "TLS: wrong version number")
+    assert.is_false(line.ok)
+    assert.matches("a server without TLS answers there", line.fix)
+  end)
+
   it("warns of an address of the local network, and not of a public one", function()
     local check = require "fleet.telemetry.check"
     local function name_line(address)
@@ -175,6 +197,13 @@ describe("fleet telemetry cost", function()
     assert.is_false(many.covered)
     assert.near(many.a_month, result.json.a_month * 240, 100)
     assert.matches("Location.- 3600 signals an hour", run("cost", file).out)
+    files.write(file, [[{"fields": {"Soc": {"interval_seconds": 60, "include_fields": ["Odometer", "Gear"]},
+      "Location": {"interval_seconds": 0.1}}}]])
+    assert.equal(60 * 3 + 7200, run("cost", file, "--json").json.an_hour) -- a message every half second at most
+    files.write(file, [[{"fields": {"Sock": {"interval_seconds": 60}, "ChargerVoltage": {"interval_seconds": 60}}}]])
+    assert.matches("firmware 2024.44.32 or newer: ChargerVoltage", run("cost", file).out, 1, true)
+    assert.matches("FIX fields.Sock unknown field 'Sock', did you mean 'Soc'", run("cost", file).out, 1, true)
+    assert.not_matches("FIX", run("cost", "everything").out)
   end)
 
   it("knows the templates, and refuses what is none", function()
@@ -273,6 +302,25 @@ describe("fleet telemetry errors", function()
     assert.matches("config_manager_error: x509: certificate signed by unknown authority\n    %-> the receiver's chain", result.out)
     replies.fleet_telemetry_errors.fleet_telemetry_errors = {}
     assert.matches("no vehicle reports", cli.run({ "telemetry", "errors", BLUE }, { env = env, http = http }).out)
+  end)
+
+  for text, meaning in pairs {
+    ["config_manager_error: x509: certificate is valid for a.example.com, not b.example.com"] = "does not name the hostname",
+    ["config_manager_error: x509: certificate has expired or is not yet valid"] = "renews it",
+    ["unsupported_field: field_name: Sock"] = "leave it out",
+    ["unsuported_interval: field_name: Soc, requested: 10.000000, authorized: 60000"] = "shorter than the vehicle allows",
+    ["config_manager_error: InvalidSignature: invalid mailbox public key: only NIST-P256 is supported"] = "pair the key",
+    ["config_manager_error: crypto/ecdsa: verification error"] = "with another key than the vehicle knows",
+    ["config_manager_error: websocket: EOF"] = "without TLS",
+    ["config_manager_error: dial tcp: lookup car.example.com: no such host"] = "has no address",
+    ["config_manager_error: dial tcp 192.0.2.1:443: connect: connection refused"] = "nothing listens",
+    ["config_manager_error: dial tcp 192.0.2.1:443: i/o timeout"] = "nothing answers",
+  } do
+    it("explains " .. text, function() assert.matches(meaning, require("fleet.cli.telemetry.error_meanings").of(text), 1, true) end)
+  end
+
+  it("explains no error that it does not know", function()
+    assert.is_nil(require("fleet.cli.telemetry.error_meanings").of "config_manager_error: something new")
   end)
 end)
 

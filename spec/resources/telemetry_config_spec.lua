@@ -95,6 +95,20 @@ describe("create_fleet_telemetry_config", function()
     assert.not_equal("mine", claims.iss)
   end)
 
+  it("warns of a vehicle whose last fleet_status shows older firmware, and of no other", function()
+    local store = fleet.store.memory()
+    local client = fleet.new { token = "t", store = store, http = function()
+      return { status = 200, body = core.json_encode { response = { updated_vehicles = 1,
+        vehicle_info = { [vin] = { firmware_version = "2024.38.2" } } } } }
+    end }
+    local given = { vins = { vin, "5YJ3E1EA7KF000002" }, config = config { delivery_policy = "latest" } }
+    assert.is_nil(assert(client:create_fleet_telemetry_config(given)).warnings) -- nothing is known
+    assert(client:fleet_status { vins = { vin } })
+    local warnings = assert(client:create_fleet_telemetry_config(given)).warnings
+    assert.same({ 1, "vins" }, { #warnings, warnings[1].where })
+    assert.equal(vin .. ": its firmware 2024.38.2 is too old for delivery_policy (from 2024.45.32.20)", warnings[1].message)
+  end)
+
   it("takes an audience only where the token is signed here", function()
     for _, case in ipairs { { false }, { true, "proxy" }, { true, "plain" } } do
       local client = service(case[1], case[2])

@@ -155,6 +155,39 @@ describe("a telemetry configuration", function()
   end)
 end)
 
+describe("the firmware of a telemetry configuration", function()
+  local wanted = config {
+    delivery_policy = "latest",
+    fields = {
+      Soc = { interval_seconds = 60 }, ChargerVoltage = { interval_seconds = 60, minimum_delta = 5 },
+      Location = { interval_seconds = 60, minimum_delta = 100 }, Gear = { interval_seconds = 1, include_fields = { "MilesSinceReset" } },
+    },
+  }
+
+  local function needs(version)
+    local list = {}
+    for i, need in ipairs(telemetry.needs(wanted, version)) do list[i] = need.what .. " " .. need.since end
+    return list
+  end
+
+  it("is that of its fields and options", function()
+    assert.same({
+      "ChargerVoltage 2024.44.32", "Gear 2024.26", "Location 2024.26", "MilesSinceReset 2025.44.25.5", "Soc 2024.26",
+      "delivery_policy 2024.45.32.20", "include_fields 2026.26.6", "minimum_delta 2024.44.32", "minimum_delta of Location 2024.45.32.20",
+    }, needs())
+  end)
+
+  it("says what a vehicle is too old for, and nothing of a new one", function()
+    assert.same({}, needs "2026.26.6")
+    assert.same({ "include_fields 2026.26.6" }, needs "2026.8")
+    assert.same({ "MilesSinceReset 2025.44.25.5", "delivery_policy 2024.45.32.20", "include_fields 2026.26.6",
+      "minimum_delta of Location 2024.45.32.20" }, needs "2024.44.32")
+    assert.is_nil(telemetry.firmware_sentence(wanted, "2026.32.1"))
+    assert.equal("its firmware 2026.8 is too old for include_fields (from 2026.26.6)", telemetry.firmware_sentence(wanted, "2026.8"))
+    assert.same({}, telemetry.needs { fields = "none" })
+  end)
+end)
+
 describe("the rows of telemetry fields", function()
   it("are there, unique, and as published", function()
     local rows, count = core.telemetry_fields(), 0

@@ -51,6 +51,12 @@ describe("a record", function()
     local vehicle = here.receiver:vehicle(VIN)
     assert.is_nil(vehicle.values.InsideTemp)
     assert.is_nil(vehicle.values.TimeToFullCharge)
+    for i, text in ipairs { "(90 N, 180 W)", "(90.5 N, 1 W)", "(1 N, 180.5 W)" } do
+      car:send { values = { DestinationLocation = text } }
+      turn(function() return records[i + 1] end)
+    end
+    assert.same({ latitude = 90, longitude = -180 }, records[2].values.DestinationLocation)
+    assert.same({ "(90.5 N, 1 W)", "(1 N, 180.5 W)" }, { records[3].texts.DestinationLocation, records[4].texts.DestinationLocation })
   end)
 
   it("of alerts and errors is handed over, of connectivity and unknown topics only acknowledged", function()
@@ -158,6 +164,7 @@ describe("a vehicle", function()
     assert.same({ Soc = 71.5, Odometer = 10 }, vehicle.values)
     assert.is_true(math.abs(vehicle:age "Soc" - 100) < 30)
     assert.is_true(math.abs(vehicle.age "Odometer") < 30)
+    assert.equal(records[2].arrived, vehicle.at.Odometer) -- its clock is ahead
     assert.is_nil(vehicle:age "VehicleSpeed")
     assert.is_nil(vehicle:age "Gear")
     assert.is_true(math.abs(vehicle.since - wall) < 60)
@@ -168,6 +175,8 @@ describe("a vehicle", function()
     local car = open()
     car:send { at = 2000, values = { Soc = 50 } }
     car:send { at = 1000, resend = true, values = { Soc = 40, Odometer = 7 } }
+    turn(function() return #records == 2 end)
+    assert.same({ Soc = 50, Odometer = 7 }, here.receiver:vehicle(VIN).values)
     car:send { at = 1500, values = { ChargeLimitSoc = 80, Soc = 51 } } -- its clock was set: by arrival
     turn(function() return #records == 3 end)
     assert.same({ Soc = 51, Odometer = 7, ChargeLimitSoc = 80 }, here.receiver:vehicle(VIN).values)

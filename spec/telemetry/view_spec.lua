@@ -131,6 +131,12 @@ describe("the view", function()
   it("takes the larger charging power, and the energy of the kind that charges", function()
     assert.equal(7, data_of { ACChargingPower = 7, DCChargingPower = 0 }.charge_state.charger_power)
     assert.equal(90, data_of { ACChargingPower = 0, DCChargingPower = 90 }.charge_state.charger_power)
+    for _, values in ipairs { { ACChargingPower = 7, DCChargingPower = 0 }, { ACChargingPower = 7, DCChargingPower = 7 },
+      { ACChargingPower = 0, DCChargingPower = 90 }, { DCChargingPower = 90 } } do
+      local count = 0
+      view.each(vehicle_with(values), function() count = count + 1 end)
+      assert.equal(1, count) -- only one of the two has the place
+    end
     for fast, energy in pairs { [false] = 3, [true] = 40 } do
       local data = data_of { ACChargingEnergyIn = 3, DCChargingEnergyIn = 40, FastChargerPresent = fast }
       assert.equal(energy, data.charge_state.charge_energy_added)
@@ -147,7 +153,20 @@ describe("the view", function()
     local data = vehicle.vehicle_data()
     assert.same({ 1000, 2000 }, { data.at.charge_state.usable_battery_level, data.at.charge_state.charge_limit_soc })
     assert.equal(1000000, data.charge_state.timestamp)
+    local turned = vehicle_with({ Soc = 50 }, nil, 4000)
+    vehicles.learn(turned, { values = { ChargeLimitSoc = 80 }, invalid = {}, at = 3000, arrived = 5000, connection = 1 })
+    assert.equal(3000000, turned.vehicle_data().charge_state.timestamp)
     assert.is_nil(data.state)
+  end)
+
+  it("has now as the time of what was sent since the vehicle connected, and its own time of what was known before", function()
+    local vehicle = vehicle_with({ Soc = 50 }, nil, 1000)
+    local _, now = core.clock()
+    vehicles.joins(vehicle, { connection = 1, arrived = now }, {})
+    vehicles.learn(vehicle, { values = { ChargeLimitSoc = 80 }, invalid = {}, at = 2000, arrived = now, connection = 1 })
+    local at = vehicle.vehicle_data().at.charge_state
+    assert.equal(1000, at.usable_battery_level)
+    assert.is_true(at.charge_limit_soc >= now)
   end)
 end)
 

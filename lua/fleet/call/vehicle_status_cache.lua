@@ -24,14 +24,15 @@ function M.recall(context, vin)
   return text and core.json_decode(text) or nil
 end
 
-local function firmware_of(context, vin)
+--- The firmware of a vehicle by the newest fleet_status within a day, or nil.
+function M.firmware(context, vin)
   local info = M.recall(context, vin)
   return info and info.firmware_version
 end
 
 --- Why a deprecated command of this row must not be sent to the vehicle, or nil when it may be: only older firmware takes it.
 function M.objection(context, row, vin)
-  local version = firmware_of(context, vin)
+  local version = M.firmware(context, vin)
   if core.firmware_older(version, row["until"]) then return nil end
   local known = version and "the vehicle has " .. tostring(version) or "its firmware is not known here: call fleet_status first"
   return string.format("from firmware %s on it adds a schedule with every call; %s. Use %s, or force = true", row["until"], known,
@@ -40,7 +41,7 @@ end
 
 --- The firmware that a command of this row needs, and whether the vehicle's is certainly too old; nil when it is new enough.
 function M.firmware_need(context, row, vin)
-  local version = firmware_of(context, vin)
+  local version = M.firmware(context, vin)
   local is_older = row.since and core.firmware_older(version, row.since)
   if not row.since or is_older == false then return nil end
   local need = "it needs firmware " .. row.since

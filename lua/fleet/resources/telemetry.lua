@@ -6,6 +6,7 @@ local rows = require "fleet.call.rows"
 local calls = require "fleet.call"
 local check_options = require "fleet.util.check_options"
 local tasks = require "fleet.async"
+local status_cache = require "fleet.call.vehicle_status_cache"
 local telemetry_check = require "fleet.resources.telemetry_check"
 
 local M = {}
@@ -63,6 +64,15 @@ local function vin_for(params)
   return params.vins[1]
 end
 
+-- Warns of vehicles whose last fleet_status shows that they follow the configuration only in part.
+local function warn_of_firmware(context, params, report)
+  for _, vin in ipairs(params.vins) do
+    local version = status_cache.firmware(context, vin)
+    local why = version and telemetry_check.firmware_sentence(params.config, version)
+    if why then table.insert(report.warnings, { where = "vins", message = vin .. ": " .. why }) end
+  end
+end
+
 -- The proxy takes the plain form and signs it with its own key.
 local function through_proxy(client, params, options)
   local call = calls.new(row, core.plan(row.pointer, client, params, options), client)
@@ -83,6 +93,7 @@ function M.create(plain, client, params, options, ...)
   end
   local _, wall = context.clock()
   local report = telemetry_check.check(params.config, wall)
+  warn_of_firmware(context, params, report)
   local problems = telemetry_check.sentence(report)
   if problems and not (options and options.force) then return refusal(problems, report) end
   local value, err, kind

@@ -211,6 +211,45 @@ function M.check(config, wall)
   return setmetatable(report, nil)
 end
 
+-- ---- firmware ----
+
+local CLIENT_1_0 = "2024.45.32.20" -- version 1.0.0 of the client in vehicles
+
+-- Calls add(what, first firmware) for a field and its options.
+local function field_needs(name, options, add)
+  local row = field_rows[name] or {}
+  add(name, row.since)
+  if type(options) ~= "table" then return end
+  if options.minimum_delta and row.minimum_delta == "metres" then
+    add("minimum_delta of " .. name, CLIENT_1_0)
+  elseif options.minimum_delta then
+    add("minimum_delta", "2024.44.32")
+  end
+  if type(options.include_fields) ~= "table" then return end
+  add("include_fields", "2026.26.6")
+  for _, included in ipairs(options.include_fields) do add(included, field_rows[included] and field_rows[included].since) end
+end
+
+--- What a configuration needs which firmware for, if it is published: a list of { what = "ChargerVoltage", since = "2024.44.32" }, fields
+--- before options, by name. version: a vehicle's firmware; the list then has only what it is too old for.
+function M.needs(config, version)
+  local first, list = {}, {}
+  local function add(what, since)
+    if since and (not version or core.firmware_older(version, since)) then first[what] = since end
+  end
+  for name, options in pairs(type(config.fields) == "table" and config.fields or {}) do field_needs(name, options, add) end
+  if config.delivery_policy == "latest" then add("delivery_policy", CLIENT_1_0) end
+  for _, what in ipairs(sorted_keys(first)) do list[#list + 1] = { what = what, since = first[what] } end
+  return list
+end
+
+--- Why a vehicle with this firmware follows a configuration only in part, as a sentence; nil when it follows all of it.
+function M.firmware_sentence(config, version)
+  local parts = {}
+  for i, need in ipairs(M.needs(config, version)) do parts[i] = need.what .. " (from " .. need.since .. ")" end
+  return parts[1] and "its firmware " .. version .. " is too old for " .. table.concat(parts, ", ")
+end
+
 --- The problems of a report as one sentence, or nil when there are none.
 function M.sentence(report)
   local lines = {}

@@ -175,6 +175,7 @@ function M.way(given)
   local chain, why = served_chain(stream, address, given.host, given.port)
   if not chain then
     local start = string.find(why, "refused", 1, true) and "start the receiver: `fleet telemetry serve`"
+      or string.find(why, "wrong version number", 1, true) and "a server without TLS answers there: stop it, or choose another port"
     local forward = not here and port_fix(given.host, given.port) or nil
     add(lines, "port", false, string.format("%s:%d: %s", given.host, given.port, why),
       start and forward and start .. "; " .. forward or start or forward)

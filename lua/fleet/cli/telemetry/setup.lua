@@ -4,6 +4,7 @@
 local check = require "fleet.telemetry.check"
 local cost = require "fleet.telemetry.cost"
 local core = require "fleet.core"
+local error_meanings = require "fleet.cli.telemetry.error_meanings"
 local errors = require "fleet.util.errors"
 local files = require "fleet.cli.telemetry.files"
 local optional_module = require "fleet.util.optional_module"
@@ -12,6 +13,7 @@ local receiving = require "fleet.cli.telemetry.receiving"
 local report_lines = require "fleet.cli.report_lines"
 local show = require "fleet.cli.show"
 local tasks = require "fleet.async"
+local telemetry_check = require "fleet.resources.telemetry_check"
 local templates = require "fleet.telemetry.templates"
 local usage_error = require "fleet.cli.usage_error"
 
@@ -114,6 +116,19 @@ local function way(s)
   return true
 end
 
+-- Says which vehicles follow the configuration only in part. Their firmware costs one billed read for all of them; without an answer the
+-- setup goes on, and the vehicles report the fields as errors.
+local function firmware(s)
+  local reply = s.client:fleet_status { vins = s.vins }
+  local info = type(reply) == "table" and type(reply.vehicle_info) == "table" and reply.vehicle_info or {}
+  for _, vin in ipairs(s.vins) do
+    local version = type(info[vin]) == "table" and info[vin].firmware_version
+    local why = type(version) == "string" and telemetry_check.firmware_sentence(s.config, version)
+    if why then s.say(short(vin) .. ": " .. why) end
+  end
+  return true
+end
+
 local function confirmed(s)
   s.say("configuration: " .. s.name .. ", " .. #s.ceiling.fields .. " fields, " .. M.price_text(s.ceiling))
   if s.given.yes then return true end
@@ -129,6 +144,10 @@ local function send(s)
   config.hostname, config.port, config.ca = s.found.host, s.given.public_port or s.found.port, s.found.ca
   local result, err, kind = s.client:create_fleet_telemetry_config { vins = s.vins, config = config }
   if not result then return nil, err, kind end
+  for _, one in ipairs(result.warnings or {}) do -- but those of the firmware, which the setup has shown before
+    local is_simulators = one.where == "hostname" and files.simulated(s.environment) -- localhost
+    if one.where ~= "vins" and not is_simulators then s.say("the configuration: " .. one.where .. " " .. one.message) end
+  end
   local skipped = {}
   for _, one in ipairs(result.skipped_vehicles or {}) do
     skipped[one.vin] = true
@@ -148,7 +167,9 @@ local function errors_text(car)
   local list = type(reply) == "table" and reply.fleet_telemetry_errors
   local newest = type(list) == "table" and list[#list]
   if type(newest) ~= "table" then return nil end
-  return string.format("%s: %s", tostring(newest.error_name or newest.name), tostring(newest.error))
+  local text = string.format("%s: %s", tostring(newest.error_name or newest.name), tostring(newest.error))
+  local meaning = error_meanings.of(text)
+  return text .. (newest.created_at and " (" .. tostring(newest.created_at) .. ")" or "") .. (meaning and ": " .. meaning or "")
 end
 
 -- The state of each vehicle by VIN, from the free list of the account.
@@ -245,7 +266,7 @@ function M.run(context, given, words)
   s.vins, err, kind = receiving.vins(context, words)
   if not s.vins then return nil, err, kind end
   s.ceiling = cost.ceiling(s.config, given.hours, #s.vins)
-  for _, step in ipairs { receiver, way, confirmed, send, wait } do
+  for _, step in ipairs { receiver, way, firmware, confirmed, send, wait } do
     good, err, kind = step(s)
     if not good then break end
   end

@@ -2,6 +2,7 @@
 
 local core = require "fleet.core"
 local prices = require "fleet.budget.prices"
+local error_meanings = require "fleet.cli.telemetry.error_meanings"
 local errors = require "fleet.util.errors"
 local files = require "fleet.cli.telemetry.files"
 local input = require "fleet.cli.input"
@@ -201,6 +202,8 @@ end
 
 local cost_takes = joined(fields_options, { { name = "vehicles", type = "integer", doc = "how many, by default 1" } })
 
+local where_to_send = { hostname = true, port = true, ca = true } -- missing in a configuration whose price is asked for
+
 local function run_cost(context, line)
   local given = options.given(context.environment, cost_takes, line.options)
   local name, templates, cost = line.words[1], require "fleet.telemetry.templates", require "fleet.telemetry.cost"
@@ -218,7 +221,34 @@ local function run_cost(context, line)
   -- A word that is no template is a file, unless it is a misspelt template.
   local is_file = name and not templates.doc(name) and (string.find(name, "[./]") or private_authority.read(name))
   if is_file then given.fields, name = name, nil end
-  return cost.ceiling(context:check(wanted, given, name), given.hours, given.vehicles)
+  local config = context:check(wanted, given, name)
+  local value, telemetry_check = cost.ceiling(config, given.hours, given.vehicles), require "fleet.resources.telemetry_check"
+  value.needs, value.problems = telemetry_check.needs(config), {}
+  for _, problem in ipairs(telemetry_check.check(config).problems) do
+    if not where_to_send[problem.where] then table.insert(value.problems, problem) end
+  end
+  return value
+end
+
+local MOST_NAMES = 10
+
+-- What needs a firmware, by that firmware: { "firmware 2024.26 or newer: Soc, …", … }.
+local function firmware_lines(needs)
+  local by_since, versions = {}, {}
+  for _, need in ipairs(needs) do
+    local list = by_since[need.since]
+    if not list then
+      list, versions[#versions + 1] = {}, need.since
+      by_since[need.since] = list
+    end
+    list[#list + 1] = need.what
+  end
+  table.sort(versions, core.firmware_older)
+  for i, since in ipairs(versions) do
+    local list = by_since[since]
+    versions[i] = "firmware " .. since .. " or newer: " .. (#list > MOST_NAMES and #list .. " fields" or table.concat(list, ", "))
+  end
+  return versions
 end
 
 local function show_cost(out, value)
@@ -230,6 +260,8 @@ local function show_cost(out, value)
   for _, field in ipairs(value.fields) do
     out:write(string.format("%-42s every %6g s  %8.0f signals an hour\n", show.clean(field.name), field.interval, field.an_hour))
   end
+  for _, text in ipairs(firmware_lines(value.needs)) do out:write(show.clean(text), "\n") end
+  for _, problem in ipairs(value.problems) do out:write("FIX ", show.clean(problem.where .. " " .. problem.message), "\n") end
   out:write(price_text(value), ".\nA field is sent only when it has changed: what really comes is far less.\n")
 end
 
@@ -253,28 +285,14 @@ local function run_errors(context, line)
   return list
 end
 
-local meanings = {
-  { "unknown authority", "the receiver's chain does not lead to a root in ca: 'fleet telemetry check'" },
-  { "unsupported_field", "the vehicle's firmware or hardware does not know the field: leave it out" },
-  { "ported_interval", "the interval is shorter than the vehicle allows" }, -- vehicles misspell it
-  { "EOF", "something without TLS answers at that port, or a proxy ended the connection" },
-  { "ecdsa", "the configuration was signed with another key than the vehicle knows: pair the key, and send it again" },
-  { "InvalidSignature", "the configuration was signed with a key that the vehicle does not know" },
-  { "refused", "nothing listens at that port: 'fleet telemetry serve'" },
-}
-
 local function show_errors(out, list)
   if not list[1] then return out:write("no vehicle reports an error of telemetry\n") end
   for _, one in ipairs(list) do
     local text = string.format("%s  %s: %s", tostring(one.created_at or ""), tostring(one.error_name or one.name or ""),
       tostring(one.error or ""))
     out:write(show.clean(one.vin), "  ", show.clean(text), "\n")
-    for _, meaning in ipairs(meanings) do
-      if string.find(text, meaning[1], 1, true) then
-        out:write("    -> ", meaning[2], "\n")
-        break
-      end
-    end
+    local meaning = error_meanings.of(text)
+    if meaning then out:write("    -> ", meaning, "\n") end
   end
 end
 
