@@ -11,12 +11,20 @@ local directory
 setup(function() directory = process.temporary "stream" end)
 teardown(function() process.execute("rm -rf " .. process.quote(directory)) end)
 
--- A port that is free now.
+-- The first of three ports in a row that are free now.
 local function free_port()
-  local loop = require("fleet").loop
-  local server = assert(require("fleet.server").new { loop = loop, host = "127.0.0.1", port = 0, on_request = function() end })
-  local port = server:port()
-  server:close()
+  local loop, servers = require("fleet").loop, {}
+  local function listens(port)
+    local server = require("fleet.server").new { loop = loop, host = "127.0.0.1", port = port, on_request = function() end }
+    servers[#servers + 1] = server
+    return server and server:port()
+  end
+  local port, free
+  repeat
+    port = assert(listens(0))
+    free = listens(port + 1) and listens(port + 2)
+  until free
+  for _, server in ipairs(servers) do server:close() end
   return port
 end
 
