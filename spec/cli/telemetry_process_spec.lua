@@ -2,6 +2,7 @@
 
 local core = require "fleet.core"
 local files = require "spec.support.harness.files"
+local markdown = require "spec.support.harness.markdown"
 local process = require "spec.support.harness.process"
 local sim_process = require "spec.support.servers.sim_process"
 
@@ -47,6 +48,58 @@ local function json_lines(path)
   for line in string.gmatch(files.read(path), "[^\n]+") do list[#list + 1] = assert(core.json_decode(line)) end
   return list
 end
+
+-- The block below a heading of the page (nil: the first one), with a port that is free.
+local function block_of_page(heading)
+  local _, blocks = markdown.parts(files.read(process.root .. "/doc/manual/telemetry.md"))
+  for _, block in ipairs(blocks) do
+    if block.language == "sh" and (not heading or block.heading == heading) then
+      return (string.gsub(block.text, "fleet telemetry (%a+)", function(verb)
+        if verb == "setup" or verb == "watch" then return "fleet telemetry " .. verb .. " --port $PORT" end
+      end))
+    end
+  end
+end
+
+describe("the page on telemetry", function()
+  it("shows a driving car's values by its first block", function()
+    local watched
+    local lines = string.gsub(block_of_page(nil), "\nfleet telemetry watch ([^\n]*)", function(words)
+      watched = words
+      return ""
+    end)
+    assert.equal("--port $PORT Blue", watched)
+    local out, status = shell("trap 'kill $pid; wait $pid; fleet sim stop >/dev/null' EXIT\n" .. lines .. [[
+
+      eval "exec $FLEET telemetry watch --port $PORT Blue" >seen 2>&1 & pid=$!
+      tries=0; until grep -q 'VehicleSpeed [1-9]' seen || [ $tries -gt 400 ]; do sleep 0.1; tries=$((tries + 1)); done
+      cat seen
+    ]])
+    assert.equal(0, status, out)
+    assert.matches("streaming: " .. BLUE, out)
+    assert.matches("fleet: receives on port %d+ for 1 vehicle, until Ctrl%-C", out)
+    assert.matches("%d%d:%d%d:%d%d 000001  connected from 127.0.0.1", out)
+    assert.matches("000001  [^\n]*Gear D   [^\n]*VehicleSpeed %d+ mph", out)
+  end)
+
+  it("shows an automation by the stream", function()
+    local lines = string.gsub(block_of_page "Automations", "\nfleet run ([^\n]*)", function(words)
+      assert.equal("examples/streamed.lua --explain", words)
+      return ""
+    end)
+    local example = string.gsub(files.read(process.root .. "/examples/streamed.lua"), "port = 8443", 'port = tonumber(os.getenv "PORT")')
+    files.write(directory .. "/streamed.lua", example)
+    local out, status = shell("export PORT; trap 'kill $pid; wait $pid; fleet sim stop >/dev/null' EXIT\n" .. lines .. [[
+
+      eval "exec $FLEET run streamed.lua --explain" >seen 2>&1 & pid=$!
+      tries=0; until grep -q 'keep_limit: ' seen || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
+      cat seen
+    ]])
+    assert.equal(0, status, out)
+    assert.is_truthy(string.find(out, "keep_limit: waits for the car to connect to the receiver of telemetry", 1, true)
+      or string.find(out, "keep_limit: the charge limit is 80 %, as wanted", 1, true), out)
+  end)
+end)
 
 describe("fleet telemetry", function()
   it("shows a driving car's values after five commands", function()
