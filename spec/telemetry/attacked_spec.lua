@@ -84,7 +84,7 @@ describe("an output that fails again after it has worked", function()
       if works then return true end
       return nil, "the disk is full"
     end }
-    local receiver = start { outputs = { output }, on_record = nil }
+    local receiver = start { outputs = { output } }
     local car = open()
     for round = 1, 2 do
       works = false

@@ -12,14 +12,17 @@ local vehicles = require "fleet.telemetry.vehicle"
 local M = {}
 
 -- KEYS: stream, hash. ARGV: MAXLEN, record, vin, topic, txid, then field, time and value (JSON, or empty: unknown) of each field.
+-- All reads come before the first write: a script that fails later would add an entry at each new attempt. A value whose time cannot be read
+-- is not the receiver's and is replaced.
 local script = [[
-redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'vin', ARGV[3], 'topic', ARGV[4], 'txid', ARGV[5], 'record', ARGV[2])
+local newer = {}
 for i = 6, #ARGV, 3 do
   local known = redis.call('HGET', KEYS[2], ARGV[i])
-  if not known or tonumber(ARGV[i + 1]) >= tonumber(string.match(known, '^%S+')) then
-    redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1] .. ' ' .. ARGV[i + 2])
-  end
+  local at = known and tonumber(string.match(known, '^%S+') or '')
+  if not at or not (tonumber(ARGV[i + 1]) < at) then newer[#newer + 1] = i end
 end
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'vin', ARGV[3], 'topic', ARGV[4], 'txid', ARGV[5], 'record', ARGV[2])
+for _, i in ipairs(newer) do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1] .. ' ' .. ARGV[i + 2]) end
 return 1
 ]]
 
@@ -74,8 +77,9 @@ function Redis:refresh(vehicle)
   if not list then return nil, err, kind end
   for i = 1, #list, 2 do
     local at, text = string.match(list[i + 1], "^(%S+) (.*)$")
-    local kept = text and text ~= "" and core.json_decode(text) or {}
-    vehicles.take(vehicle, list[i], kept.v, tonumber(at)) -- an empty text: unknown
+    local kept = {} -- of an empty text: the value is unknown
+    if text ~= "" then kept = text and core.json_decode(text) end
+    if type(kept) == "table" then vehicles.take(vehicle, list[i], kept.v, tonumber(at)) end
   end
   return true
 end
