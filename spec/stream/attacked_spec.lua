@@ -149,3 +149,50 @@ describe("a peer that always lags behind its answers", function()
     assert.is_true(grown < 5e6, grown)
   end)
 end)
+
+-- The receiver's steps until one of them says why connections wait.
+local function until_full()
+  return until_true(function() return receiver:step() end)
+end
+
+describe("connections beyond what the receiver can hold", function()
+  it("wait, with the reason, until a silent one is ended; vehicles stay", function()
+    receiver = assert(listen { connections = 2, arrival = 4 })
+    local car = open()
+    for i = 2, 3 do clients[i] = assert(socket.connect("127.0.0.1", receiver:port())) end
+    assert.equal("the limit 'connections' is reached", until_full())
+    assert.equal(2, receiver:stats().connections)
+    local refused
+    until_true(function()
+      for _, one in ipairs(take_all()) do refused = refused or one.what == "refused" and one.record.reason end
+      return receiver:stats().accepted == 3
+    end)
+    assert.equal("no handshake in time", refused)
+    assert.is_true((car:step()))
+  end)
+
+  it("wait while the process has no descriptor left", function()
+    receiver = assert(listen())
+    local files, client = {}, nil
+    local ok, failure = pcall(function()
+      while true do
+        local file = io.open "/dev/null"
+        if not file then break end
+        files[#files + 1] = file
+      end
+      table.remove(files):close()
+      client = connect(pki.vehicle(VIN))
+      assert.matches("ulimit", until_full())
+    end)
+    for _, file in ipairs(files) do file:close() end
+    assert(ok, failure)
+    client:send(upgrade_request)
+    local got = ""
+    until_true(function() -- the receiver looks again after a second
+      client:step()
+      got = got .. client:take()
+      take_all()
+      return string.find(got, "101 Switching", 1, true)
+    end)
+  end)
+end)

@@ -33,8 +33,9 @@ enum {
   HANDSHAKES_TRIMMED = 256,    /* after so many the memory that they used goes back to the system */
   CONNECTIONS_TRIMMED = 4096,  /* it takes 2 us a connection: with more of them a turn would be too long */
 };
-static const double turn = 0.005; /* seconds that a step works */
-static const double tick = 1;     /* seconds between looks at deadlines */
+static const double turn = 0.005;       /* seconds that a step works */
+static const double patience = 1.0 / 8; /* of limits.arrival: for a peer that owes bytes while others wait */
+static const double tick = 1;           /* seconds between looks at deadlines */
 
 enum state { READS_PROXY, SHAKES_HANDS, READS_UPGRADE, WAITS_FOR_ADMISSION, OPEN, ENDS, GONE };
 
@@ -47,7 +48,7 @@ struct connection {
   unsigned references, unacknowledged;
   size_t unacknowledged_bytes;
   bool admitted, paused, resuming, orphaned; /* orphaned: the receiver has closed */
-  double deadline;                           /* CLOCK_MONOTONIC, 0: none */
+  double began, deadline;                    /* CLOCK_MONOTONIC; deadline 0: none */
   SSL *ssl;
   struct frames frames;
   struct buf head, out;
@@ -613,6 +614,12 @@ static bool has_place(struct stream_server *r, int fd) {
   return true;
 }
 
+/* Whether the peer has to send the next bytes. */
+static bool owes_bytes(const struct connection *c) {
+  char byte;
+  return c->state <= READS_UPGRADE && recv(c->fd, &byte, 1, MSG_PEEK) < 0 && errno == EAGAIN;
+}
+
 static bool add_connection(struct stream_server *r, int fd, const char address[INET6_ADDRSTRLEN],
                            bool by_proxy) {
   struct connection *c = calloc(1, sizeof *c);
@@ -628,6 +635,7 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
   }
   if (ssl) SSL_set_accept_state(ssl);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  double time = now(CLOCK_MONOTONIC);
   socket_keep_alive(fd, 120, 30, 4); /* a vehicle that drove out of its network: 4 minutes */
   *c = (struct connection){.next = r->connections,
                            .fd = fd,
@@ -637,7 +645,8 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
                            .head = BUF_INIT,
                            .out = BUF_INIT,
                            .number = ++r->numbered,
-                           .deadline = now(CLOCK_MONOTONIC) + r->limits.arrival};
+                           .began = time,
+                           .deadline = time + r->limits.arrival};
   frames_init(&c->frames, r->limits.message);
   memcpy(c->address, address, sizeof c->address);
   if (c->next) c->next->previous = c;
@@ -658,13 +667,19 @@ static void accept_some(struct stream_server *r) {
     socklen_t size = sizeof from;
     char address[INET6_ADDRSTRLEN] = "";
     if (r->count >= r->limits.connections) {
+      r->full = "the limit 'connections' is reached";
       listen_for(r, false);
       return;
     }
     int fd = socket_accept_async(r->listener.fd, &from.any, &size);
     if (fd < 0) {
-      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+      int code = errno;
+      if (code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOBUFS) {
+        r->full = code == EMFILE   ? "this process has no free file descriptor (ulimit -n)"
+                  : code == ENFILE ? "the system has no free file descriptor"
+                                   : "the system has no memory for it";
         listen_for(r, false); /* until a second later */
+      }
       return;
     }
     if (from.any.sa_family == AF_INET) inet_ntop(AF_INET, &from.v4.sin_addr, address, sizeof address);
@@ -703,7 +718,8 @@ static void look_at_deadlines(struct stream_server *r) {
   r->next_look = time + tick;
   for (struct connection *c = r->connections, *next; c; c = next) {
     next = c->next;
-    if (c->deadline == 0 || time < c->deadline) continue;
+    bool blocks = !r->accepting && time - c->began > patience * r->limits.arrival && owes_bytes(c);
+    if (!blocks && (c->deadline == 0 || time < c->deadline)) continue;
     if (c->state < OPEN)
       refuse(r, c,
              c->state <= SHAKES_HANDS    ? "no handshake in time"
@@ -732,6 +748,7 @@ static void resume_all(struct stream_server *r) {
 void stream_server_step(struct stream_server *r) {
   struct poller_event events[EVENTS];
   double until = now(CLOCK_MONOTONIC) + turn;
+  r->full = NULL;
   sweep(r);
   int count = poller_wait(&r->poller, events, EVENTS, 0);
   for (int i = 0; i < count && r->queued < r->limits.queued; i++) {

@@ -187,10 +187,13 @@ static int l_port(lua_State *L) {
   return 1;
 }
 
-/* receiver:step() works for some milliseconds at most; take what has arrived, then wait for fd() again */
+/* receiver:step() -> nil, or why new connections wait. It works for some milliseconds at most; take what has
+ * arrived, then wait for fd() again */
 static int l_step(lua_State *L) {
-  stream_server_step(check_receiver(L));
-  return 0;
+  struct stream_server *r = check_receiver(L);
+  stream_server_step(r);
+  lua_pushstring(L, r->full); /* nil for NULL */
+  return 1;
 }
 
 /* receiver:renew { certificate =, certificate_key =, client_ca = } -> true | nil, err, kind: for connections

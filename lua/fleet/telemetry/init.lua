@@ -448,7 +448,8 @@ function M.new(given)
   self.watch = tasks.loop.watch(raw:fd(), "r", function()
     if not self.raw then return end
     keep_certificates(self)
-    self.raw:step()
+    local full = self.raw:step()
+    if full then notice(self, "full", "new connections wait: " .. full) end
     self:arrived()
   end)
   self:remarks()
