@@ -146,7 +146,7 @@ describe("a peer that always lags behind its answers", function()
       if got > 16e6 then break end
     end
     assert.is_true(got > 16e6)
-    assert.is_true(grown < 5e6, grown)
+    if not os.getenv "ASAN_OPTIONS" then assert.is_true(grown < 5e6, grown) end -- AddressSanitizer keeps what is freed
   end)
 end)
 

@@ -62,6 +62,19 @@ describe("notices", function()
   end)
 end)
 
+describe("on_record", function()
+  it("that raises an error without a text does not stop the vehicle's records", function()
+    local count = 0
+    start { on_record = function()
+      count = count + 1
+      error(setmetatable({}, { __tostring = function() error "no" end }))
+    end }
+    local car = open()
+    for i = 1, 3 do car:send { values = { Soc = i } } end
+    turn(function() return count == 3 and count_notices "cannot be printed" == 1 end)
+  end)
+end)
+
 describe("close", function()
   it("ends the wait of a vehicle that sends too much", function()
     local receiver = start { limits = { per_minute = 1 } }

@@ -34,6 +34,12 @@ end
 
 local function wall() return (select(2, tasks.loop.clock())) end
 
+-- The text of an error, also of one whose __tostring fails: a queue must go on.
+local function text_of(failure)
+  local ran, text = pcall(tostring, failure)
+  return ran and text or "an error that cannot be printed"
+end
+
 local function print_notice(text) io.stderr:write("fleet: telemetry: ", text, "\n") end
 
 -- Reports failures of the functions that the receiver calls, certificates and limits. A repeated text is reported once. An error of
@@ -49,7 +55,7 @@ local function notice(self, kind, text)
   if not on_notice then return print_notice(text) end
   self.calls:push(function()
     local ran, failure = compat.pcall(on_notice, text)
-    if not ran then print_notice("on_notice failed: " .. tostring(failure) .. ", at: " .. text) end
+    if not ran then print_notice("on_notice failed: " .. text_of(failure) .. ", at: " .. text) end
   end)
 end
 
@@ -82,7 +88,7 @@ local function call_listeners(self, vehicle, what, record, changed)
   if not listeners then return end
   for fn in pairs(tables.copy(listeners)) do
     local ran, failure = pcall(fn, vehicle, what, record, changed)
-    if not ran then notice(self, "function", "a listener failed: " .. tostring(failure)) end
+    if not ran then notice(self, "function", "a listener failed: " .. text_of(failure)) end
   end
 end
 
@@ -91,7 +97,7 @@ end
 local function calls_of(self, vin)
   return fifos.new(self.pool, function(failure)
     notice(self, "function", "a function that was given failed" .. (vin and " for …" .. string.sub(vin, -4) or "") .. ": "
-      .. tostring(failure))
+      .. text_of(failure))
   end)
 end
 
@@ -166,7 +172,7 @@ local function connected(self, record, handle)
     local ran, failure = compat.pcall(admission, self, record, handle)
     if ran then return end
     refused(self, record, handle, "'vehicles' or 'store' failed")
-    notice(self, "function", "a vehicle could not be admitted: " .. tostring(failure))
+    notice(self, "function", "a vehicle could not be admitted: " .. text_of(failure))
   end)
 end
 
@@ -309,7 +315,7 @@ end
 -- Delays a vehicle that sends too much: its messages are processed later, and its bytes are not read in the meantime.
 local function hold_back(self, vehicle, record, handle)
   if not vehicle.delayed then
-    vehicle.delayed = fifos.new(self.pool, function(failure) notice(self, "function", tostring(failure)) end)
+    vehicle.delayed = fifos.new(self.pool, function(failure) notice(self, "function", text_of(failure)) end)
   end
   if not has_room(self, vehicle.delayed) then return leave(self, vehicle, handle) end
   vehicle.delayed:push(function()
@@ -382,7 +388,7 @@ end
 
 local function save_all(self)
   local ran, failure = compat.pcall(save, self)
-  if not ran then notice(self, "store", "newest values are not kept: " .. tostring(failure)) end
+  if not ran then notice(self, "store", "newest values are not kept: " .. text_of(failure)) end
 end
 
 local function keep_values(self)
@@ -563,7 +569,7 @@ local function close_outputs(self)
     for _, output in ipairs(self.options.outputs) do
       local ran, failure = true, nil
       if output.close then ran, failure = compat.pcall(output.close, output) end
-      if not ran then notice(self, "output", "an output could not be closed: " .. tostring(failure)) end
+      if not ran then notice(self, "output", "an output could not be closed: " .. text_of(failure)) end
     end
     self.closed = true
     end_pauses(self)
