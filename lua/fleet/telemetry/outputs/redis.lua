@@ -12,8 +12,8 @@ local vehicles = require "fleet.telemetry.vehicle"
 local M = {}
 
 -- KEYS: stream, hash. ARGV: MAXLEN, record, vin, topic, txid, then field, time and value (JSON, or empty: unknown) of each field.
--- All reads come before the first write: a script that fails later would add an entry at each new attempt. A value whose time cannot be read
--- is not the receiver's and is replaced.
+-- All reads come before the first write: a script that fails later would add an entry at each new attempt. A value whose time cannot be
+-- read is of another program and is replaced.
 local script = [[
 local newer = {}
 for i = 6, #ARGV, 3 do
