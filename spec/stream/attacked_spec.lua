@@ -196,3 +196,12 @@ describe("connections beyond what the receiver can hold", function()
     end)
   end)
 end)
+
+describe("a vehicle that vanishes", function()
+  it("is gone after four minutes, also where its last acknowledgement is on its way", function()
+    receiver = assert(listen())
+    open()
+    local milliseconds = require("probe_descriptors").user_timeout(receiver:port())
+    assert.is_true(milliseconds == false or milliseconds == 240000, milliseconds) -- false: a system without the option
+  end)
+end)

@@ -85,5 +85,10 @@ void socket_keep_alive(int fd, int idle, int interval, int count) {
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
 #endif
+#ifdef TCP_USER_TIMEOUT
+  /* Without it the kernel repeats bytes that are not acknowledged for 15 minutes, and sends no probes. */
+  const unsigned milliseconds = (unsigned)(idle + interval * count) * 1000;
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+#endif
   (void)idle, (void)interval, (void)count;
 }

@@ -67,7 +67,7 @@ struct stream_server {
   struct arrival *first, *last;
   unsigned queued;
   bool accepting;
-  const char *full; /* why the last step left connections to the kernel; NULL: it did not */
+  const char *full;    /* why the last step left connections to the kernel; NULL: it did not */
   double next_look;    /* at deadlines, CLOCK_MONOTONIC; 0: there are none */
   unsigned char *room; /* where bytes are read to: one for all connections */
   uint64_t accepted, handshakes_failed, messages, acknowledged, numbered;
