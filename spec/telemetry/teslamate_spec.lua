@@ -94,7 +94,8 @@ describe("the output teslamate", function()
     turn(function() return client.heard[4] end)
     assert.same({ OTHER, "40", nil }, { client.heard[4].tag, teslamate_client.columns(client.heard[4]).soc,
       teslamate_client.columns(client.heard[4]).power })
-    car:send { values = { Gear = { 5 }, ACChargingPower = 0 } } -- it drives: what the battery gives is not known, and empty means asleep
+    -- It drives and the power of the battery is unknown: 0, since an empty power means asleep.
+    car:send { values = { Gear = { 5 }, ACChargingPower = 0, Odometer = 1, Location = { latitude = 1, longitude = 1 } } }
     turn(function() return client.heard[5] end)
     assert.equal("0", teslamate_client.columns(client.heard[5]).power)
     client:say { msg_type = "data:unsubscribe", tag = OTHER }
@@ -116,10 +117,11 @@ describe("the output teslamate", function()
     client:say { msg_type = "data:subscribe_oauth", tag = VIN, value = 5, token = 7 }
     client:subscribe("1234567890", "a secret word")
     turn(function() return client.heard[3] end)
-    assert.matches("^Can't validate token", client.heard[1].value)
-    assert.matches("^Can't validate token", client.heard[2].value)
-    assert.matches("^owner_api error: .*TESLA_WSS_USE_VIN=true", client.heard[3].value)
-    for i = 1, 3 do assert.equal("client_error", client.heard[i].error_type) end
+    assert.matches("set TeslaMate's variable TOKEN", client.heard[1].value)
+    assert.matches("set TeslaMate's variable TOKEN", client.heard[2].value)
+    assert.matches("set TESLA_WSS_USE_VIN=true", client.heard[3].value)
+    -- TeslaMate subscribes again at once after a client_error, and after 30 seconds when it does not know the type.
+    for i = 1, 3 do assert.equal("subscription_rejected", client.heard[i].error_type) end
     assert.equal(2, receiver:stats().tokens_refused)
     local _, said = string.gsub(table.concat(notices, "\n"), "TeslaMate at 127.0.0.1 sends another token", "%0")
     assert.equal(1, said)
@@ -173,11 +175,52 @@ describe("the output teslamate", function()
     local output, receiver = tls()
     local car = drive(receiver)
     turn(function() return car.upgraded end)
-    car:send { at = 1767225660, values = { Gear = { 2 }, VehicleSpeed = 0 } }
+    car:send { at = 1767225660, values = { Gear = { 2 }, VehicleSpeed = 0 } } -- parked
     car:send { at = 1767225600, resend = true, values = { Gear = { 5 }, VehicleSpeed = 60, Soc = 50 } }
     turn(function() return car.acknowledged[2] end)
     local columns = teslamate_client.columns(subscribed(output).heard[2])
     assert.same({ nil, "0", "50" }, { columns.shift_state, columns.speed, columns.soc })
+  end)
+
+  it("sends no update in gear before place and odometer are known", function()
+    local output, receiver = tls()
+    local car = drive(receiver)
+    turn(function() return car.upgraded end)
+    car:send { values = { Gear = { 5 }, VehicleSpeed = 20, Soc = 50 } }
+    car:send { values = { Odometer = 100 } }
+    turn(function() return car.acknowledged[2] end)
+    local client = watch(output)
+    client:subscribe(VIN) -- only control:hello
+    car:send { values = { Location = { latitude = 1, longitude = 2 } } }
+    turn(function() return client.heard[2] end)
+    local columns = teslamate_client.columns(client.heard[2])
+    assert.same({ "D", "1.000000", "2.000000", "100.000", "50" },
+      { columns.shift_state, columns.est_lat, columns.est_lng, columns.odometer, columns.soc })
+    car:send { values = { Location = false } }
+    car:send { values = { Soc = 49 } }
+    car:send { values = { Gear = { 2 } } } -- parked: TeslaMate records no position
+    turn(function() return client.heard[3] end)
+    columns = teslamate_client.columns(client.heard[3])
+    assert.same({ nil, nil, "49" }, { columns.shift_state, columns.est_lat, columns.soc })
+  end)
+
+  it("derives a drive from the speed while the gear is unknown, as after a restart", function()
+    local output, receiver = tls()
+    local client = subscribed(output)
+    local car = drive(receiver)
+    turn(function() return car.upgraded end)
+    local function sent(values, number)
+      car:send { values = values }
+      turn(function() return client.heard[2 + number] end)
+      return teslamate_client.columns(client.heard[2 + number])
+    end
+    assert.is_nil(sent({ Odometer = 100, Location = { latitude = 1, longitude = 2 } }, 1).shift_state)
+    local moving = sent({ VehicleSpeed = 30 }, 2)
+    assert.same({ "D", "0" }, { moving.shift_state, moving.power })
+    assert.is_nil(sent({ VehicleSpeed = 0 }, 3).shift_state)
+    assert.equal("R", sent({ VehicleSpeed = 3, Gear = { 3 } }, 4).shift_state)
+    assert.is_nil(sent({ Gear = { 2 } }, 5).shift_state) -- the speed is older news than P
+    assert.is_nil(sent({ VehicleSpeed = 2, Gear = false }, 6).shift_state)
   end)
 
   it("forgets what a vehicle sent before it was away for long, and keeps it over a short break", function()

@@ -42,13 +42,21 @@ end
 -- Parked is left empty: TeslaMate takes a car that is online for charging only where it has no gear.
 local gears = { R = "R", N = "N", D = "D" }
 
+-- A car sends its gear when it changes. After a restart in the middle of a drive the gear is unknown; a speed shows that the car drives.
+local function gear_of(known)
+  local values = known.values
+  local is_unknown = values.Gear == nil and not (known.ended and known.ended.Gear)
+  if is_unknown and type(values.VehicleSpeed) == "number" and values.VehicleSpeed > 0 then return "D" end
+  return gears[values.Gear]
+end
+
 -- kW, negative while the car charges, when the current of the pack is positive. Without the pack's values it is the charging power. A car
 -- in gear without them has 0: TeslaMate interprets an empty power as a car that only checks itself, and would record no drive.
-local function power(values)
+local function power(values, gear)
   local volts, amperes = values.PackVoltage, values.PackCurrent
   if type(volts) == "number" and type(amperes) == "number" then return whole(-volts * amperes / 1000) end
   local ac, dc = values.ACChargingPower, values.DCChargingPower
-  if gears[values.Gear] then return "0" end
+  if gear then return "0" end
   if type(ac) ~= "number" and type(dc) ~= "number" then return "" end
   return whole(-math.max(type(ac) == "number" and ac or 0, type(dc) == "number" and dc or 0))
 end
@@ -58,12 +66,18 @@ local columns = {
   est_range = field "EstBatteryRange", est_lat = part_of_place "latitude", est_lng = part_of_place "longitude", power = power,
   odometer = function(values) return type(values.Odometer) == "number" and string.format("%.3f", values.Odometer) or "" end,
   soc = function(values) return whole(values.BatteryLevel or values.Soc) end,
-  shift_state = function(values) return gears[values.Gear] or "" end,
+  shift_state = function(_, gear) return gear or "" end,
 } -- elevation is not streamed
 
-local function value_of(names, values, at)
-  local parts = { string.format("%.0f", at * 1000) }
-  for _, name in ipairs(names) do parts[#parts + 1] = columns[name] and columns[name](values) or "" end
+-- TeslaMate records a position for each update in gear. Without a place its process of the car fails; without an odometer the drive has no
+-- distance. Until both are known TeslaMate reads vehicle_data.
+local function is_ready(known)
+  return not gear_of(known) or columns.est_lat(known.values) ~= "" and columns.odometer(known.values) ~= ""
+end
+
+local function value_of(names, known, at)
+  local parts, gear = { string.format("%.0f", at * 1000) }, gear_of(known)
+  for _, name in ipairs(names) do parts[#parts + 1] = columns[name] and columns[name](known.values, gear) or "" end
   return table.concat(parts, ",")
 end
 
@@ -74,7 +88,7 @@ local shown = tables.set { "VehicleSpeed", "Odometer", "BatteryLevel", "Soc", "G
 
 local function send(handle, message) return handle:send(core.json_encode(message)) end
 
--- TeslaMate connects again at once where its token is wrong: a notice each time would be a flood.
+-- One notice for each address: TeslaMate subscribes again every 30 seconds.
 local function refuse_token(self, address)
   self.counts.tokens_refused = self.counts.tokens_refused + 1
   if self.refused_from == address then return end
@@ -84,8 +98,13 @@ end
 
 local function failure(handle, tag, kind, value) send(handle, { msg_type = "data:error", tag = tag, error_type = kind, value = value }) end
 
+-- TeslaMate logs an error of a type that it does not know, and subscribes again after 30 seconds. After a client_error it would do so at
+-- once, without end, some hundred times a second.
+local function reject(handle, tag, why) failure(handle, tag, "subscription_rejected", why) end
+
 local function update(viewer, tag, vehicle, at)
-  send(viewer.handle, { msg_type = "data:update", tag = tag, value = value_of(viewer.tags[tag], vehicle.known.values, at) })
+  if not is_ready(vehicle.known) then return end
+  send(viewer.handle, { msg_type = "data:update", tag = tag, value = value_of(viewer.tags[tag], vehicle.known, at) })
 end
 
 local function count(list)
@@ -100,16 +119,16 @@ requests["data:subscribe_oauth"] = function(self, viewer, request, address)
   local tag, names = request.tag, {}
   if self.token and not (type(request.token) == "string" and core.same_secret(self.token, request.token)) then
     refuse_token(self, address)
-    return failure(viewer.handle, tag, "client_error", "Can't validate token. It is not the option 'token' of the output")
+    return reject(viewer.handle, tag, "the token is not the option 'token' of fleet's output: set TeslaMate's variable TOKEN to it")
   end
   if not core.is_vin(tag) then
-    return failure(viewer.handle, tag, "client_error", "owner_api error: vehicles are named by their VIN here: set TESLA_WSS_USE_VIN=true")
+    return reject(viewer.handle, tag, "fleet names vehicles by their VIN: set TESLA_WSS_USE_VIN=true")
   end
   if not viewer.tags[tag] and count(viewer.tags) >= most_tags then
-    return failure(viewer.handle, tag, "client_error", "owner_api error: too many vehicles on one connection")
+    return reject(viewer.handle, tag, "too many vehicles on one connection")
   end
   for name in string.gmatch(type(request.value) == "string" and request.value or "", "[^,]+") do names[#names + 1] = name end
-  if #names > 64 then return failure(viewer.handle, tag, "client_error", "owner_api error: too many columns") end
+  if #names > 64 then return reject(viewer.handle, tag, "too many columns") end
   viewer.tags[tag] = names
   send(viewer.handle, { msg_type = "control:hello", connection_timeout = 0 })
   local vehicle = self.vehicles[tag]
