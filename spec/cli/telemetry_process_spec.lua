@@ -34,6 +34,7 @@ FLEET=%s DIRECTORY=%s PORT=%d
 export HOME=$DIRECTORY XDG_CONFIG_HOME=$DIRECTORY XDG_STATE_HOME=$DIRECTORY TMPDIR=$DIRECTORY
 unset XDG_RUNTIME_DIR
 cd "$DIRECTORY"
+rm -f said records
 fleet() { eval "$FLEET" '"$@"'; }
 ]]
 
@@ -115,12 +116,16 @@ describe("fleet telemetry", function()
       tries=0; until grep -q '"VehicleSpeed":[1-9]' records || [ $tries -gt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
       fleet telemetry check --port $PORT || exit 6
       fleet telemetry setup Red --port $PORT --yes --wait 5; echo "Red $?"
+      tries=0; until fleet cost --json | grep -q '"signal":[1-9]' || [ $tries -gt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+      fleet cost
     ]]
     assert.equal(0, status, out)
     assert.matches("is in use: if your receiver listens there", out)
     assert.matches("%.%.%. ?000001 has adopted it", (string.gsub(out, "…", "... ")))
     assert.matches("000002 was skipped: unsupported_hardware", out)
     assert.matches("every vehicle was skipped", out)
+    assert.matches("the records go to the receiver on port", out, 1, true)
+    assert.matches("%d+ signals", out)
     assert.matches("Red [1-9]", out)
     assert.matches("serve ended with 0", out)
     local speed, location, connected

@@ -315,6 +315,8 @@ describe("fleet telemetry errors", function()
     ["config_manager_error: dial tcp: lookup car.example.com: no such host"] = "has no address",
     ["config_manager_error: dial tcp 192.0.2.1:443: connect: connection refused"] = "nothing listens",
     ["config_manager_error: dial tcp 192.0.2.1:443: i/o timeout"] = "nothing answers",
+    ["config_manager_error: TLS: tlsv1 alert unknown ca"] = "does not trust the vehicle's certificate",
+    ["config_manager_error: the receiver refused a message: incorrect message format"] = "could not read a message",
   } do
     it("explains " .. text, function() assert.matches(meaning, require("fleet.cli.telemetry.error_meanings").of(text), 1, true) end)
   end
@@ -322,6 +324,29 @@ describe("fleet telemetry errors", function()
   it("explains no error that it does not know", function()
     assert.is_nil(require("fleet.cli.telemetry.error_meanings").of "config_manager_error: something new")
   end)
+end)
+
+describe("a refused connection", function()
+  local function text(reason)
+    return require("fleet.cli.telemetry.receiving").connection_text { type = "refused", at = 1773136800, address = "192.0.2.7",
+      reason = reason }
+  end
+
+  for reason, meaning in pairs {
+    ["peer did not return a certificate"] = "a load balancer",
+    ["unable to get local issuer certificate"] = "--client-ca lacks its authority",
+    ["self-signed certificate in certificate chain"] = "--client-ca lacks its authority",
+    ["it is not among 'vehicles'"] = "was started for",
+    ["tlsv1 alert unknown ca"] = "does not trust the receiver's chain",
+    ["wrong version number"] = "does not speak TLS",
+  } do
+    it("is explained: " .. reason, function()
+      assert.matches("refused from 192.0.2.7: " .. reason .. ": ", text(reason), 1, true)
+      assert.matches(meaning, text(reason), 1, true)
+    end)
+  end
+
+  it("without a known reason has only the reason", function() assert.matches("192.0.2.7: something new$", text "something new") end)
 end)
 
 describe("the options of outputs", function()

@@ -1,6 +1,7 @@
 -- The receiver of `fleet telemetry serve`, `watch` and `setup`: which vehicles it admits, and how it prints records.
 
 local core = require "fleet.core"
+local error_meanings = require "fleet.cli.telemetry.error_meanings"
 local files = require "fleet.cli.telemetry.files"
 local show = require "fleet.cli.show"
 local usage_error = require "fleet.cli.usage_error"
@@ -28,11 +29,17 @@ function M.vins(context, words)
   return nil, err, "not_found"
 end
 
+-- The context of the account's client, which counts the signals; nil where the command has no account.
+local function account(context)
+  local made, client = pcall(context.client, context)
+  return made and core.context(client) or nil
+end
+
 --- A listening receiver, or nil, err, kind. given: options of the command line; found: of files.read; vins: nil admits all; handlers:
 --- on_record, on_connection, outputs, ack.
 function M.open(context, given, found, vins, handlers)
   local stderr = context.environment.stderr
-  return context:check(require("fleet.telemetry").new, {
+  local receiver, err, kind = context:check(require("fleet.telemetry").new, {
     host = given.listen or files.simulated(context.environment) and "127.0.0.1" or "0.0.0.0", port = found.port,
     reuse_port = given.reuse_port,
     certificate = "@" .. found.paths.certificate, certificate_key = "@" .. found.paths.certificate_key,
@@ -44,6 +51,9 @@ function M.open(context, given, found, vins, handlers)
       stderr:write("fleet: ", show.clean(text), "\n")
     end,
   })
+  local counted_for = receiver and account(context)
+  if counted_for then receiver.count_signals = require("fleet.budget.signals").counter(counted_for) end
+  return receiver, err, kind
 end
 
 -- ---- where records go ----
@@ -185,7 +195,8 @@ end
 function M.connection_text(event)
   local reason = event.reason and ": " .. show.clean(event.reason) or ""
   local from = event.address and " from " .. show.clean(event.address) or ""
-  return string.format("%s %s  %s%s%s", clock(event.at), short(event.vin), event.type, from, reason)
+  local meaning = event.type == "refused" and event.reason and error_meanings.of_refusal(event.reason)
+  return string.format("%s %s  %s%s%s%s", clock(event.at), short(event.vin), event.type, from, reason, meaning and ": " .. meaning or "")
 end
 
 -- ---- until a signal ----

@@ -187,7 +187,11 @@ local function why_nothing(s, car)
   if reported then return "the vehicle reports " .. reported end
   local state = states(s)[car.vin]
   if state and state ~= "online" then return "it is " .. state .. ": it connects when it wakes" end
-  if s.refused[1] then return "a connection was refused: " .. s.refused[#s.refused] end
+  local refused = s.refused[#s.refused]
+  if refused then
+    local meaning = error_meanings.of_refusal(refused)
+    return "a connection was refused: " .. refused .. (meaning and ": " .. meaning or "")
+  end
   return "it has not connected: look from outside whether port " .. (s.given.public_port or s.found.port) .. " of " .. s.found.host
     .. " leads here (`fleet telemetry check`)"
 end
@@ -239,6 +243,9 @@ local function wait(s)
     list[#list + 1] = result.item
   end
   s.result = { vins = s.vins, streaming = done, missing = missing }
+  if done[1] and not s.receiver then
+    s.say("the records go to the receiver on port " .. s.found.port .. "; when none comes, 'fleet telemetry errors' shows why")
+  end
   if not done[1] then return stop("no vehicle streams yet: " .. table.concat(missing, ", "), s.result) end
   return true
 end
