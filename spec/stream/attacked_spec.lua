@@ -205,3 +205,24 @@ describe("a vehicle that vanishes", function()
     assert.is_true(milliseconds == false or milliseconds == 240000, milliseconds) -- false: a system without the option
   end)
 end)
+
+describe("a handshake in very many small pieces", function()
+  it("is read in many steps, so that others are served in between", function()
+    receiver = assert(listen())
+    local size = 130000 -- of a ClientHello: about the most that OpenSSL reads
+    local hello = { "\22\3\1\0\4\1\1" .. string.char(math.floor((size - 65536) / 256), size % 256) }
+    for i = 1, size do hello[i + 1] = "\22\3\1\0\1\255" end
+    local rest, steps, refused = table.concat(hello), 0, nil
+    local peer = assert(socket.connect("127.0.0.1", receiver:port()))
+    clients[1] = peer
+    peer:settimeout(0)
+    until_true(function()
+      local whole, _, part = peer:send(rest)
+      rest = string.sub(rest, (whole or part) + 1)
+      steps = steps + 1
+      for _, one in ipairs(take_all()) do refused = refused or one.what == "refused" and one.record.reason end
+      return refused
+    end)
+    assert.is_true(steps > 10, steps)
+  end)
+end)

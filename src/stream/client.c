@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,7 +50,8 @@ static bool set_up(struct stream_client *c, const struct stream_client_options *
   if (o->certificate.size && !use_chain(c->context, o->certificate, o->key, e)) return false;
   if (o->server_ca.size && !believe(c->context, o->server_ca, e)) return false;
   c->ssl = SSL_new(c->context);
-  if (!c->ssl || !ssl_use_socket(c->ssl, c->fd) || SSL_set1_host(c->ssl, o->name) != 1 ||
+  c->source = (struct socket_source){c->fd, SIZE_MAX};
+  if (!c->ssl || !ssl_use_socket(c->ssl, &c->source) || SSL_set1_host(c->ssl, o->name) != 1 ||
       SSL_set_tlsext_host_name(c->ssl, o->name) != 1)
     return library_failure("no TLS", e);
   SSL_set_connect_state(c->ssl);
@@ -104,6 +106,7 @@ bool stream_client_step(struct stream_client *c, struct err *e) {
   size_t done;
   if (c->ended) return err_set(e, KIND_network, "the connection ended");
   errno = 0;
+  c->source.left = SIZE_MAX;
   ERR_clear_error();
   if (!c->connected) {
     if (SSL_do_handshake(c->ssl) != 1) return later(c, e);

@@ -4,6 +4,7 @@
 #define FLEET_STREAM_CLIENT_H
 
 #include "base/buf.h"
+#include "stream/socket_bio.h"
 #include "base/err.h"
 
 #include <openssl/ssl.h>
@@ -14,6 +15,7 @@ struct stream_client {
   bool connected, ended;
   SSL_CTX *context;
   SSL *ssl;
+  struct socket_source source;
   struct buf out, in;
   size_t sent;
 };

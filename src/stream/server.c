@@ -22,13 +22,14 @@
 #endif
 
 enum {
-  EVENTS = 64,                 /* looked at in a step */
-  ACCEPTED = 64,               /* connections taken in a step: the others wait in the kernel */
-  PIECE = 16384,               /* bytes read at once, a TLS record */
-  PIECES = 4,                  /* of one connection in a step */
-  UNSENT = 262144,             /* bytes of answers that a connection does not read */
-  LONGEST_ECHO = 1024,         /* of txid and topic in an acknowledgement */
-  LONGEST_ANSWER = 512,        /* in a TLS record; the least that OpenSSL allows */
+  EVENTS = 64,          /* looked at in a step */
+  ACCEPTED = 64,        /* connections taken in a step: the others wait in the kernel */
+  PIECE = 16384,        /* bytes read at once, a TLS record */
+  PIECES = 4,           /* of one connection in a step */
+  TAKEN = PIECE + 512,  /* bytes of the socket for one call of TLS, which takes further ones for itself */
+  UNSENT = 262144,      /* bytes of answers that a connection does not read */
+  LONGEST_ECHO = 1024,  /* of txid and topic in an acknowledgement */
+  LONGEST_ANSWER = 512, /* in a TLS record; the least that OpenSSL allows */
   UNACKNOWLEDGED_MESSAGES = 4, /* of the greatest size: so many bytes wait for their acknowledgement */
   HANDSHAKES_TRIMMED = 256,    /* after so many the memory that they used goes back to the system */
   CONNECTIONS_TRIMMED = 4096,  /* it takes 2 us a connection: with more of them a turn would be too long */
@@ -50,6 +51,8 @@ struct connection {
   bool admitted, paused, resuming, orphaned; /* orphaned: the receiver has closed */
   double began, deadline;                    /* CLOCK_MONOTONIC; deadline 0: none */
   SSL *ssl;
+  struct socket_source source;
+  bool write_first; /* TLS owes bytes to the peer before it reads further */
   struct frames frames;
   struct buf head, out;
   size_t sent;
@@ -140,7 +143,10 @@ static enum io write_bytes(struct connection *c, const unsigned char *data, size
 /* ---- one connection ---- */
 
 static void watch(struct stream_server *r, struct connection *c) {
-  unsigned wanted = (unsigned)POLLER_ERROR | (c->paused || c->state == ENDS ? 0 : (unsigned)POLLER_READ) |
+  unsigned wanted = (unsigned)POLLER_ERROR |
+                    (c->paused || c->state == ENDS ? 0
+                     : c->write_first              ? (unsigned)POLLER_WRITE
+                                                   : (unsigned)POLLER_READ) |
                     (c->out.size > c->sent ? (unsigned)POLLER_WRITE : 0);
   if (wanted != c->events && poller_watch(&r->poller, c->fd, wanted, 0, NULL)) c->events = wanted;
 }
@@ -511,6 +517,7 @@ static void read_proxy(struct stream_server *r, struct connection *c) {
 static void shake_hands(struct stream_server *r, struct connection *c) {
   struct err e;
   ERR_clear_error();
+  c->source.left = TAKEN;
   int result = SSL_accept(c->ssl);
   if (result == 1) {
     X509 *leaf = SSL_get0_peer_certificate(c->ssl);
@@ -553,11 +560,21 @@ static bool is_behind(const struct stream_server *r, const struct connection *c,
          c->unacknowledged_bytes > UNACKNOWLEDGED_MESSAGES * r->limits.message / part;
 }
 
+/* A peer that asks for new keys and reads none of them would otherwise keep the receiver awake. */
+static void wait_for(struct stream_server *r, struct connection *c) {
+  c->write_first = c->ssl && SSL_want_write(c->ssl);
+  watch(r, c);
+}
+
 static void read_some(struct stream_server *r, struct connection *c) {
   for (int i = 0; i < PIECES && (c->state == READS_UPGRADE || c->state == OPEN); i++) {
     size_t got = 0;
+    c->source.left = TAKEN;
     enum io io = read_bytes(c, r->room, PIECE, &got);
-    if (io == IO_WAITS) return;
+    if (io == IO_WAITS) {
+      wait_for(r, c);
+      return;
+    }
     if (io != IO_DONE) {
       if (c->state == READS_UPGRADE)
         refuse(r, c, "it ended the connection before its upgrade");
@@ -626,7 +643,7 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
   SSL *ssl = c && r->context ? SSL_new(r->context) : NULL;
   const unsigned events = POLLER_READ | POLLER_ERROR;
   const int on = 1;
-  if (!c || (r->context && (!ssl || !ssl_use_socket(ssl, fd))) || !has_place(r, fd) ||
+  if (!c || (r->context && (!ssl || !ssl_use_socket(ssl, &c->source))) || !has_place(r, fd) ||
       !poller_watch(&r->poller, fd, events, 0, NULL)) {
     ERR_clear_error();
     SSL_free(ssl);
@@ -642,6 +659,7 @@ static bool add_connection(struct stream_server *r, int fd, const char address[I
                            .state = by_proxy ? READS_PROXY : first_state(r),
                            .events = events,
                            .ssl = ssl,
+                           .source = {.fd = fd},
                            .head = BUF_INIT,
                            .out = BUF_INIT,
                            .number = ++r->numbered,

@@ -4,10 +4,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdint.h>
 
-static int fd_of(BIO *bio) {
-  return (int)(intptr_t)BIO_get_data(bio);
+static struct socket_source *source_of(BIO *bio) {
+  return BIO_get_data(bio);
 }
 
 static bool is_retried(void) {
@@ -15,16 +14,19 @@ static bool is_retried(void) {
 }
 
 static int write_socket(BIO *bio, const char *data, int size) {
-  ssize_t sent = socket_send(fd_of(bio), data, (size_t)size);
+  ssize_t sent = socket_send(source_of(bio)->fd, data, (size_t)size);
   BIO_clear_retry_flags(bio);
   if (sent < 0 && is_retried()) BIO_set_retry_write(bio);
   return (int)sent;
 }
 
 static int read_socket(BIO *bio, char *room, int size) {
-  ssize_t got = recv(fd_of(bio), room, (size_t)size, 0);
+  struct socket_source *source = source_of(bio);
+  size_t most = (size_t)size < source->left ? (size_t)size : source->left;
+  ssize_t got = most ? recv(source->fd, room, most, 0) : -1;
   BIO_clear_retry_flags(bio);
-  if (got < 0 && is_retried()) BIO_set_retry_read(bio);
+  if (!most || (got < 0 && is_retried())) BIO_set_retry_read(bio);
+  if (got > 0) source->left -= (size_t)got;
   return (int)got;
 }
 
@@ -44,12 +46,12 @@ static void make_method(void) {
   method = NULL;
 }
 
-bool ssl_use_socket(SSL *ssl, int fd) {
+bool ssl_use_socket(SSL *ssl, struct socket_source *source) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, make_method);
   BIO *bio = method ? BIO_new(method) : NULL;
   if (!bio) return false;
-  BIO_set_data(bio, (void *)(intptr_t)fd);
+  BIO_set_data(bio, source);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl, bio, bio);
   return true;

@@ -5,7 +5,13 @@
 
 #include <openssl/ssl.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-bool ssl_use_socket(SSL *ssl, int fd); /* the caller closes fd, after SSL_free */
+struct socket_source {
+  int fd;
+  size_t left; /* bytes that may be read; at 0 it has nothing for now, even where the socket has */
+};
+
+bool ssl_use_socket(SSL *ssl, struct socket_source *source); /* the caller closes its fd, after SSL_free */
 
 #endif
