@@ -62,8 +62,8 @@ local function pump(self)
     local answer = self.answers[1]
     local id = connection:publish(answer.topic, answer.payload, answer.retain or false)
     if not id then return end
-    self.in_flight[id] = { answer = table.remove(self.answers, 1) }
     self.sent = self.sent + 1
+    self.in_flight[id] = { number = self.sent, answer = table.remove(self.answers, 1) }
   end
   while self.dirty_first <= self.dirty_last do
     local topic = self.dirty[self.dirty_first]
@@ -72,8 +72,8 @@ local function pump(self)
     if payload and not id then return end
     unmark_first(self)
     if payload then -- otherwise it was cleared twice, and the first one has been confirmed
-      self.in_flight[id] = { topic = topic, payload = payload }
       self.sent = self.sent + 1
+      self.in_flight[id] = { number = self.sent, topic = topic, payload = payload }
     end
   end
 end
@@ -160,8 +160,12 @@ end
 
 -- ---- one connection ----
 
+-- The answers keep their order: of two answers of one topic the later one counts.
 local function put_back(self)
-  for _, message in pairs(self.in_flight) do
+  local messages = {}
+  for _, message in pairs(self.in_flight) do messages[#messages + 1] = message end
+  table.sort(messages, function(a, b) return a.number > b.number end)
+  for _, message in ipairs(messages) do
     if message.answer then
       table.insert(self.answers, 1, message.answer)
     elseif self.wanted[message.topic] then

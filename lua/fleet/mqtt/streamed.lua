@@ -4,6 +4,7 @@
 
 local compat = require "fleet.util.compat"
 local discovery = require "fleet.mqtt.discovery"
+local fields = require "fleet.telemetry.fields"
 local tables = require "fleet.util.tables"
 local tasks = require "fleet.async"
 local things = require "fleet.mqtt.things"
@@ -56,7 +57,7 @@ local function receiver_of(bridge, state)
   if not given then return receiver and failed(bridge, state, "it has closed", now) end
   if now < (state.retry_at or 0) then return nil end
   local options = tables.copy(given, { vehicles = given.vehicles or wanted(bridge) })
-  options.on_notice = given.on_notice or function(text) bridge.log_once("telemetry: " .. text) end
+  options.on_notice = given.on_notice or function(text) bridge.log("telemetry: " .. text) end
   local ran, made, err = compat.pcall(bridge.client.telemetry, bridge.client, options)
   if not ran or not made then return failed(bridge, state, ran and err.message or tostring(made), now) end
   bridge.own_receiver = made
@@ -160,7 +161,9 @@ function heard.record(bridge, car, record)
     for name in pairs(record.values) do names[name] = true end
     for _, name in ipairs(record.invalid) do names[name] = true end
     for name in pairs(record.texts or {}) do names[name] = true end
-    for name in pairs(names) do car.arrived[name] = now end
+    for name in pairs(names) do
+      if fields.is_kept(name) then car.arrived[name] = now end
+    end
     car.came = tables.add(car.came or {}, names)
   else
     car.refresh_at = nil
