@@ -58,7 +58,21 @@ describe("fleet telemetry plot", function()
     assert.matches("^<svg", result.out)
     records[4] = { vin = "5YJSFLEE9KF000002", topic = "V", at = 70, values = {} }
     assert.matches("several vehicles", plot(records).err)
+    assert.matches("the file has 5YJ3FLEE9RF000001, 5YJSFLEE9KF000002", plot(records).err)
     assert.equal(0, plot(records, "--vin=5YJ3FLEE9RF000001").status)
+    assert.equal(0, plot(records, "--vin=000001").status)
+    local unknown = plot(records, "--vin=000009")
+    assert.equal(2, unknown.status)
+    assert.matches("no record of 000009; the file has 5YJ3FLEE9RF000001", unknown.err)
+  end)
+
+  it("leaves out a last line that was cut, and rejects another line that is none", function()
+    local records = { record(0, { Location = place(52, 13) }), record(60, { Location = place(52.1, 13) }), '{"topic":"V","at":7' }
+    assert.equal(0, plot(records).status)
+    records[4] = record(120, {})
+    local result = plot(records)
+    assert.equal(2, result.status)
+    assert.matches("line 3 is no record", result.err)
   end)
 
   it("refuses what is none", function()

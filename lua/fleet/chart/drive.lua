@@ -164,7 +164,9 @@ end
 --- err, "invalid" when the records hold fewer than two positions.
 function M.svg(records, options)
   local way, speeds, socs = places(records), line_of(records, "VehicleSpeed"), line_of(records, "Soc")
-  if #way < 2 then return errors.failure("invalid", "there are fewer than two places (Location) to draw") end
+  if #way < 2 then
+    return errors.failure("invalid", "there are fewer than two places to draw: the records need the field Location of a car that moves")
+  end
   local from, to = records[1].at, records[#records].at
   local x = MARGIN + MAP + GUTTER
   local high = (HEIGHT - TOP - 60 - 50) / 2

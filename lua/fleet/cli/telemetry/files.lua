@@ -12,17 +12,24 @@ M.directory_option = {
     .. "'telemetry' beside the configuration file",
 }
 
-M.options = {
+local ca_option = { name = "ca", type = "string", placeholder = "FILE",
+  doc = "what the configuration gives vehicles to verify the chain; by default authority.pem" }
+local host_option = { name = "host", type = "string", placeholder = "NAME",
+  doc = "the name that vehicles connect to; by default the certificate's" }
+
+--- The options of a receiver.
+M.receiver_options = {
   M.directory_option,
   { name = "certificate", type = "string", placeholder = "FILE", doc = "the chain that vehicles see; by default chain.pem" },
   { name = "certificate_key", type = "string", placeholder = "FILE", doc = "its key; by default key.pem" },
-  { name = "ca", type = "string", placeholder = "FILE",
-    doc = "what the configuration gives vehicles to verify the chain; by default authority.pem" },
   { name = "client_ca", type = "string", placeholder = "FILE", environment = "FLEET_VEHICLE_CA",
     doc = "Tesla's file with the authorities of vehicles; by default vehicle-ca.pem" },
-  { name = "host", type = "string", placeholder = "NAME", doc = "the name that vehicles connect to; by default the certificate's" },
   { name = "port", type = "integer", doc = "the port, by default 8443" },
 }
+
+--- The options of a receiver and of the configuration that leads vehicles to it.
+M.options = { ca_option, host_option }
+for i, option in ipairs(M.receiver_options) do table.insert(M.options, i, option) end
 
 M.PORT = 8443
 

@@ -35,8 +35,8 @@ end
 
 -- ---- serve and watch ----
 
-local serve_takes = joined(files.options, receiving.options, receiving.output_options)
-local watch_takes = joined(files.options, receiving.options)
+local serve_takes = joined(files.receiver_options, receiving.options, receiving.output_options)
+local watch_takes = joined(files.receiver_options, receiving.options)
 
 local SILENCE = 30 -- seconds without a connection until the hint
 local silence_text = "fleet: no vehicle has connected yet. A sleeping vehicle connects when it wakes; an awake one may try only once a "
@@ -310,29 +310,55 @@ end
 
 local plot_takes = {
   { name = "output", type = "string", placeholder = "FILE", doc = "file for the picture; by default it is printed" },
-  { name = "vin", type = "string", placeholder = "VIN", doc = "whose records, where there are several vehicles" },
+  { name = "vin", type = "string", placeholder = "VIN", doc = "whose records, if the file has several vehicles; or the end of the VIN" },
 }
 
--- The records of one vehicle in the output of `serve`. Raises when the file has several vehicles and vin is nil.
-local function records_in(text, vin)
-  local list, seen = {}, nil
-  for line in string.gmatch(text, "[^\r\n]+") do
-    local record = core.json_decode(line)
-    if type(record) ~= "table" then usage_error.raise("'telemetry plot' takes what 'telemetry serve' printed", { "telemetry plot" }) end
-    if record.topic == "V" and type(record.at) == "number" and (not vin or record.vin == vin) then
-      if seen and seen ~= record.vin then usage_error.raise("there are several vehicles: name one with --vin", { "telemetry plot" }) end
-      seen = record.vin
+-- The records with values in the output of `serve`, and the VINs that they are of. A last line without its end was cut when the receiver
+-- was killed, and is left out.
+local function records_in(text)
+  local list, vins, seen, number = {}, {}, {}, 0
+  for line, line_end in string.gmatch(text, "([^\n]*)(\n?)") do
+    number = number + 1
+    local record = false
+    if string.find(line, "%S") then record = core.json_decode(line) end
+    if record == nil or record and type(record) ~= "table" then
+      if line_end == "" and list[1] then break end
+      local why = string.format("line %d is no record: 'telemetry plot' takes what 'telemetry serve' printed as JSON", number)
+      usage_error.raise(why, { "telemetry plot" })
+    end
+    if record and record.topic == "V" and type(record.at) == "number" and type(record.vin) == "string" then
       list[#list + 1] = record
+      if not seen[record.vin] then
+        seen[record.vin] = true
+        vins[#vins + 1] = record.vin
+      end
     end
   end
-  return list
+  return list, vins
+end
+
+-- The records of one vehicle: of the only one, or of the one whose VIN ends in `wanted`.
+local function records_of_one(text, wanted)
+  local list, vins = records_in(text)
+  local chosen, matching = {}, {}
+  for _, vin in ipairs(vins) do
+    if not wanted or string.sub(vin, -#wanted) == string.upper(wanted) then matching[#matching + 1] = vin end
+  end
+  if #matching > 1 or vins[1] and not matching[1] then
+    local what = matching[1] and "there are several vehicles: name one with --vin" or "there is no record of " .. wanted
+    usage_error.raise(what .. "; the file has " .. table.concat(vins, ", "), { "telemetry plot" })
+  end
+  for _, record in ipairs(list) do
+    if record.vin == matching[1] then chosen[#chosen + 1] = record end
+  end
+  return chosen
 end
 
 local function run_plot(context, line)
   local given = options.given(context.environment, plot_takes, line.options)
   local word = line.words[1]
   local text = input.bytes(context.environment, "FILE", word == "-" and word or "@" .. string.gsub(word, "^@", ""))
-  local picture, err, kind = require("fleet.chart.drive").svg(records_in(text, given.vin))
+  local picture, err, kind = require("fleet.chart.drive").svg(records_of_one(text, given.vin))
   if not picture then return nil, err, kind end
   if given.output then return input.write(given.output, picture) end
   return picture
