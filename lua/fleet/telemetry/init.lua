@@ -611,7 +611,7 @@ function Receiver:finish(given)
   local waiting = 0
   for _, vehicle in pairs(self.vehicles) do waiting = waiting + vehicle.calls:size() end
   if self.counts.lost == 0 and waiting == 0 then return true end
-  return errors.failure("store", string.format("finish: %d acknowledged records were not stored; %d records and events still wait for an output",
+  return errors.failure("store", string.format("finish: %d acknowledged records were not stored; %d records and events still wait",
     self.counts.lost, waiting))
 end
 
