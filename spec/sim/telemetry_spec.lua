@@ -226,6 +226,7 @@ describe("a simulated car", function()
     receiver:close()
     sim:advance(6)
     until_(function() return errors_of(BLUE) ~= "" end, "an error")
+    assert.equal("config_manager_error: no connection: Connection refused", errors_of(BLUE))
     receiver = assert(stream.receiver { host = "127.0.0.1", port = port, certificate = server.certificate, certificate_key = server.key,
       client_ca = sim:vehicle_ca() })
     watch = fleet.loop.watch(receiver:fd(), "r", drain)

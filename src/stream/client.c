@@ -93,8 +93,8 @@ static bool later(struct stream_client *c, struct err *e) {
   case SSL_ERROR_SYSCALL:
     ERR_clear_error();
     c->ended = true;
-    return err_set(e, KIND_network, errno ? "the connection ended: %s" : "the connection ended%s",
-                   errno ? strerror(errno) : "");
+    return err_set(e, KIND_network, "%s%s%s", c->connected ? "the connection ended" : "no connection",
+                   errno ? ": " : "", errno ? strerror(errno) : "");
   default:
     c->ended = true;
     return library_failure("TLS", e);
