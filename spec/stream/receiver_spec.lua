@@ -105,6 +105,20 @@ describe("a vehicle", function()
     assert.same({ 1, 1, 1 }, { receiver:stats().connections, receiver:stats().messages, receiver:stats().acknowledged })
   end)
 
+  it("waits for the receiver's part of the handshake without being woken as writable", function()
+    start()
+    local client = connect(pki.vehicle(VIN)) -- the receiver does not answer: it is not stepped
+    assert.equal("rw", (select(2, client:fd())))
+    for _ = 1, 400 do
+      assert(client:step())
+      if select(2, client:fd()) == "r" then break end
+      core.pause(0.001)
+    end
+    assert.equal("r", (select(2, client:fd())))
+    client:send(upgrade_request)
+    assert.equal(upgraded, (turn(client, function(bytes) return #bytes > 0 end)))
+  end)
+
   it("gets no acknowledgement before the message is stored", function()
     start()
     local client = open()

@@ -132,7 +132,7 @@ bool stream_client_step(struct stream_client *c, struct err *e) {
 }
 
 bool stream_client_wants_write(const struct stream_client *c) {
-  return !c->connected || c->out.size > c->sent;
+  return c->connected ? c->out.size > c->sent : !SSL_want_read(c->ssl);
 }
 
 bool stream_client_chain(const struct stream_client *c, struct buf *pem) {
