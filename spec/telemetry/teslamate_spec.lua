@@ -4,6 +4,7 @@ local fleet = require "fleet"
 local needs = require "spec.support.harness.needs"
 local outputs = require "fleet.telemetry.outputs"
 local streams = require "spec.support.servers.vehicle_stream"
+local run = require "spec.support.fixtures.teslamate_run"
 local telemetry = require "fleet.telemetry"
 local teslamate_client = require "spec.support.servers.teslamate_client"
 local vehicle_pki = require "spec.support.servers.vehicle_pki"
@@ -79,6 +80,32 @@ describe("the output teslamate", function()
     local columns = teslamate_client.columns(client.heard[4])
     assert.same({ "1767225602000", nil, nil, "-11", "72" },
       { columns.time, columns.speed, columns.shift_state, columns.power, columns.soc })
+  end)
+
+  it("answers the recorded bytes of TeslaMate's client with what the client decoded", function()
+    local output = tls()
+    output:connection { type = "connected", connection = 1, vin = run.vin }
+    local client = watch(output, { server_ca = pki.server_ca, upgrade = run.upgrade })
+    client:say(run.subscribe)
+    turn(function() return client.heard[1] end)
+    assert.same({ msg_type = "control:hello", connection_timeout = 0 }, client.heard[1])
+    local function store(step)
+      output:store { vin = run.vin, topic = "V", at = step.at, arrived = 1e10, connection = 1, values = step.values, invalid = {} }
+    end
+    for i, step in ipairs(run.steps) do
+      store(step)
+      turn(function() return client.heard[i + 1] end)
+      local columns = teslamate_client.columns(client.heard[i + 1])
+      for name, text in pairs(columns) do columns[name] = tonumber(text) or text end
+      assert.same({ "data:update", run.vin, run.decoded[i] }, { client.heard[i + 1].msg_type, client.heard[i + 1].tag, columns })
+    end
+    client:say(run.unsubscribe)
+    client:subscribe(OTHER)
+    turn(function() return client.heard[#run.steps + 3] end)
+    store { at = 1767225700, values = { BatteryLevel = 40 } }
+    client:subscribe(OTHER)
+    turn(function() return client.heard[#run.steps + 5] end)
+    for i = #run.steps + 2, #client.heard do assert.is_not.equal(run.vin, client.heard[i].tag) end
   end)
 
   it("sends what is known to one that subscribes, of its vehicle alone", function()

@@ -1,6 +1,7 @@
 -- What TeslaMate's streaming client says and hears: a WebSocket of texts, with TLS or without.
 --
---   local client = require("spec.support.servers.teslamate_client").connect { port =, server_ca =, headers = }   -- no server_ca: no TLS
+--   local client = require("spec.support.servers.teslamate_client").connect { port =, server_ca =, headers =, upgrade = }
+--   without server_ca: no TLS; upgrade: the whole request in place of its own
 --   client:subscribe(tag, token)    client:say(table or text)    client:step()
 --   client.heard (decoded messages), client.head (the answer to the upgrade), client.upgraded, client.ended, client.close_code
 
@@ -43,7 +44,8 @@ end
 function M.connect(given)
   local client = given.server_ca and assert(stream.client { address = "127.0.0.1", name = "localhost", port = given.port,
     server_ca = given.server_ca }) or plain(given.port)
-  client:send("GET /streaming/ HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+  client:send(given.upgrade or "GET /streaming/ HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    .. "Sec-WebSocket-Version: 13\r\n"
     .. "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n" .. (given.headers or "") .. "\r\n")
   return setmetatable({ client = client, bytes = "", head = "", heard = {}, upgraded = false }, Client)
 end
