@@ -185,6 +185,9 @@ describe("the firmware of a telemetry configuration", function()
     assert.is_nil(telemetry.firmware_sentence(wanted, "2026.32.1"))
     assert.equal("its firmware 2026.8 is too old for include_fields (from 2026.26.6)", telemetry.firmware_sentence(wanted, "2026.8"))
     assert.same({}, telemetry.needs { fields = "none" })
+    local all = telemetry.firmware_sentence(wanted, "2023.20") -- nine needs
+    assert.matches("ChargerVoltage (from 2024.44.32), ", all, 1, true)
+    assert.matches("minimum_delta %(from 2024.44.32%) and 1 more$", all)
   end)
 end)
 

@@ -213,6 +213,7 @@ end
 
 -- ---- firmware ----
 
+local MOST_NAMED = 8 -- in a sentence
 local CLIENT_1_0 = "2024.45.32.20" -- version 1.0.0 of the client in vehicles
 
 -- Calls add(what, first firmware) for a field and its options.
@@ -245,9 +246,10 @@ end
 
 --- Why a vehicle with this firmware follows a configuration only in part, as a sentence; nil when it follows all of it.
 function M.firmware_sentence(config, version)
-  local parts = {}
-  for i, need in ipairs(M.needs(config, version)) do parts[i] = need.what .. " (from " .. need.since .. ")" end
-  return parts[1] and "its firmware " .. version .. " is too old for " .. table.concat(parts, ", ")
+  local parts, needs = {}, M.needs(config, version)
+  for i = 1, math.min(#needs, MOST_NAMED) do parts[i] = needs[i].what .. " (from " .. needs[i].since .. ")" end
+  local more = #needs > MOST_NAMED and string.format(" and %d more", #needs - MOST_NAMED) or ""
+  return parts[1] and "its firmware " .. version .. " is too old for " .. table.concat(parts, ", ") .. more
 end
 
 --- The problems of a report as one sentence, or nil when there are none.
