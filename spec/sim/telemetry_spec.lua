@@ -346,6 +346,21 @@ describe("a simulated car", function()
     assert.near(odometer + 4 * 0.8 * math.pi, vehicle(BLUE).sections.vehicle_state.odometer, 0.01)
   end)
 
+  it("has the voltage and the current of its pack: the power of a drive, and of charging", function()
+    sim = assert(sims.new { speed = 0 })
+    local fields = require "fleet.sim.telemetry.fields"
+    local function power(kw)
+      return fields.value(vehicle(BLUE), "PackVoltage", kw) * fields.value(vehicle(BLUE), "PackCurrent", kw) / 1000
+    end
+    assert.near(7, power(7), 0.05)
+    sim:event("unplug", BLUE)
+    sim:event("drive", BLUE, { speed = 60 })
+    sim:advance(60)
+    local driven = vehicle(BLUE).sections.drive_state.power
+    assert.is_true(driven > 5)
+    assert.near(-driven, power(0), 0.05)
+  end)
+
   it("without the option connects to nothing", function()
     sim = assert(sims.new { speed = 0 })
     assert.is_nil(sim:vehicle_ca())

@@ -72,7 +72,15 @@ local function named(section, member, names)
   return function(sections) return names[value(sections[section][member])] end
 end
 
+local function pack_voltage(vehicle) return math.floor(340 + 0.6 * vehicle.energy_percent + 0.5) end
+
 local computed = {
+  PackVoltage = function(_, vehicle) return pack_voltage(vehicle) end,
+  -- Positive while the car charges.
+  PackCurrent = function(sections, vehicle, kw)
+    local power = kw - (tonumber(value(sections.drive_state.power)) or 0)
+    return math.floor(power * 10000 / pack_voltage(vehicle) + 0.5) / 10
+  end,
   Soc = function(_, vehicle) return math.floor(vehicle.energy_percent * 100 + 0.5) / 100 end,
   ACChargingPower = function(_, _, kw) return kw end,
   DCChargingPower = function() return 0 end,
