@@ -1,9 +1,11 @@
 -- The receiver that is measured, in a process of its own: stream_receiver.lua DIRECTORY. Prints its port. Each line of its input is
 -- answered with a number: "cpu" seconds, "resident" kilobytes, "turn" the longest turn of the loop in seconds of CPU time, "records".
+-- Garbage is collected as in `fleet telemetry serve`, which the manual recommends to scripts with many vehicles.
 
 local fleet = require "fleet"
 local files = require "spec.support.harness.files"
 
+require("fleet.cli.collector").collect_in_steps()
 local directory, records, longest, done, asked = arg[1], 0, 0, false, 0
 local receiver = assert(require("fleet.telemetry").new {
   host = "127.0.0.1", port = 0, certificate = files.read(directory .. "/leaf.pem"),

@@ -128,6 +128,7 @@ static void add_root(struct buf *out, unsigned type, struct bytes message_id, st
   static const unsigned vtable[] = {14, 24, 20, 16, 15, 8, 4};
   size_t topic_at = HEAD + vector_size(message_id, false), txid_at = topic_at + vector_size(topic, false),
          end = txid_at + vector_size(txid, type == ENVELOPE_STREAM);
+  buf_reserve(out, end + message + 8);
   add_u32(out, 20);
   add_u16(out, 0);
   add_u16s(out, vtable, sizeof vtable / sizeof *vtable);

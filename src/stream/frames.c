@@ -139,6 +139,7 @@ static void write_head(struct buf *out, unsigned opcode, size_t size, unsigned m
 }
 
 void frame_write(struct buf *out, unsigned opcode, struct bytes payload) {
+  buf_reserve(out, payload.size + FRAME_HEAD);
   write_head(out, opcode, payload.size, 0);
   buf_add(out, payload.data, payload.size);
 }

@@ -26,12 +26,14 @@ struct frame_event {
   unsigned code;
 };
 
+enum { FRAME_HEAD = 14 }; /* bytes of the longest */
+
 struct frames {
   size_t limit;            /* bytes of a message */
   struct buf message;      /* what has come of a message in parts */
   uint64_t left;           /* of the payload of the frame */
   size_t head_size, taken; /* bytes of the header so far; of the payload so far */
-  unsigned char head[14], mask[4], control[125];
+  unsigned char head[FRAME_HEAD], mask[4], control[125];
   unsigned opcode; /* of the frame */
   unsigned open;   /* opcode of the message that is open, 0: none */
   bool last, reading, skipping,

@@ -1,5 +1,6 @@
 -- fleet proxy: runs the signing proxy until a signal ends it.
 
+local collector = require "fleet.cli.collector"
 local core = require "fleet.core"
 local failure = require "fleet.cli.failure"
 local options = require "fleet.cli.options"
@@ -80,7 +81,7 @@ end
 
 local function run(context, line)
   local given = options.given(context.environment, takes, line.options)
-  proxy_options.collect_in_steps()
+  collector.collect_in_steps()
   local kept = { metrics = require("fleet").metrics.prometheus() }
   kept.audit, kept.reopen = proxy_options.audit(context.environment, given.audit)
   local made, err, kind = proxy_options.options(context, given, kept)

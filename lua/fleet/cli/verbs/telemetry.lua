@@ -1,5 +1,6 @@
 -- fleet telemetry serve | watch | setup | check | certificate | cost | errors | decode | plot: receives telemetry of vehicles.
 
+local collector = require "fleet.cli.collector"
 local core = require "fleet.core"
 local prices = require "fleet.budget.prices"
 local error_meanings = require "fleet.cli.telemetry.error_meanings"
@@ -88,6 +89,7 @@ end
 
 local function run_serve(context, line)
   no_pairs("telemetry serve", line)
+  collector.collect_in_steps()
   local given = options.given(context.environment, serve_takes, line.options)
   local where, err, kind = receiving.outputs(context, given)
   if not where then return nil, err, kind end
