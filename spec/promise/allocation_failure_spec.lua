@@ -157,6 +157,48 @@ local work = {
     assert(next(queue.places) == nil and queue.waiting == 0, "a place was kept")
     assert(served == (ran and 2 or served), "a turn was lost")
     if not ran then error("no memory: " .. tostring(failure), 0) end ]],
+  ["receiving what a vehicle streams"] = [[
+    local fleet, VIN = require "fleet", "5YJ30123456789ABC"
+    local queue, seen, answered = {}, 0, 0
+    local raw = { close = function() end, stats = function() return {} end, take = function()
+      local one = table.remove(queue, 1)
+      if one then return one.what, one.record, one.handle end
+    end }
+    local receiver = require("fleet.telemetry").over(raw, { vehicles = { VIN }, on_notice = function() end,
+      on_record = function() seen = seen + 1 end })
+    local function add(what)
+      local record = { vin = VIN, id = VIN, kind = "vehicle_device", connection = 1, arrived = 1000, at = 1000, topic = "V", signals = 1,
+        values = { Soc = seen + 1 }, texts = {}, invalid = {}, txid = "t", raw = "" }
+      local done = false -- only the first answer counts
+      local function answer()
+        if not done then answered = answered + 1 end
+        done = true
+      end
+      queue[#queue + 1] = { what = what, record = record, handle = { admit = function() return true end, acknowledge = answer,
+        leave = answer } }
+    end
+    local function work()
+      local ran, failure = pcall(receiver.arrived, receiver)
+      for _ = 1, 5 do
+        local stepped, why = pcall(fleet.loop.step)
+        ran, failure = ran and stepped, failure or why
+      end
+      return ran, failure
+    end
+    add "connected"
+    work()
+    add "message"
+    add "message"
+    arm(true)
+    local ran, failure = work()
+    arm(false)
+    work()
+    local before = seen
+    add "message"
+    work()
+    assert(seen > before, "records are no longer delivered: " .. before .. " " .. seen .. " " .. tostring(failure))
+    assert(answered == 3, "a message has no answer: " .. answered)
+    if not ran or before < 2 then error("no memory: " .. tostring(failure), 0) end ]],
   ["the region of an account"] = [[
     local core = require "fleet.core"
     arm(true)

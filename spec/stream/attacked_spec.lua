@@ -150,6 +150,25 @@ describe("a peer that always lags behind its answers", function()
   end)
 end)
 
+describe("messages whose handle is lost", function()
+  it("do not stop the connection", function()
+    receiver = assert(listen { unacknowledged = 2 })
+    local car = open()
+    local count = 0
+    for i = 1, 20 do
+      car:send(stream.frame(2, stream.stream_message { topic = "V", txid = "t" .. i, created_at = 5, sender_id = "vehicle_device." .. VIN,
+        payload = "", device_type = "vehicle_device", device_id = VIN }, mask))
+    end
+    until_true(function()
+      car:step()
+      for _, one in ipairs(take_all()) do count = count + (one.what == "message" and 1 or 0) end
+      collectgarbage()
+      return count == 20
+    end)
+    assert.equal(0, receiver:stats().acknowledged)
+  end)
+end)
+
 -- The receiver's steps until one of them says why connections wait.
 local function until_full()
   return until_true(function() return receiver:step() end)

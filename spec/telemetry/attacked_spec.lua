@@ -90,6 +90,29 @@ describe("close", function()
   end)
 end)
 
+describe("lines of fleet telemetry serve", function()
+  it("are not stored on a full disk, and are where there is room", function()
+    local receiving_cli = require "fleet.cli.telemetry.receiving"
+    local record = { vin = VIN, topic = "V", txid = "a", values = { Soc = 5 } }
+    local function context_of(out) return { out = out, environment = { getenv = function() end } } end
+    local full = io.open("/dev/full", "w")
+    if full then -- Linux
+      local where = receiving_cli.outputs(context_of(full), {})
+      assert.equal("when_stored", where.ack)
+      assert.same({ nil, "store" }, { where.outputs[1]:store(record), (select(3, where.outputs[1]:store(record))) })
+      full:close()
+    end
+    local path = os.tmpname()
+    local file = io.open(path, "w")
+    assert.is_true((receiving_cli.outputs(context_of(file), {}).outputs[1]:store(record)))
+    file:close()
+    file = io.open(path)
+    assert.matches('^{"topic":.-"Soc":5', file:read "*a")
+    file:close()
+    os.remove(path)
+  end)
+end)
+
 describe("an output that fails again after it has worked", function()
   it("is reported again", function()
     local works = false

@@ -27,8 +27,11 @@ static void release_receiver(void *object) {
   stream_server_close(object);
 }
 
+/* A message that was lost without an answer, as after an error, must not count as waiting for ever. */
 static void release_handle(void *object) {
-  arrival_free(((struct handle *)object)->arrival);
+  struct handle *h = object;
+  if (h->arrival && !stream_server_forked(h->receiver)) arrival_leave(h->receiver, h->arrival);
+  arrival_free(h->arrival);
 }
 
 static int l_close(lua_State *L);

@@ -12,7 +12,7 @@ local M = {}
 local longest_run = 0.004 -- seconds of one task in a step of the loop
 
 --- The pool of a receiver: its queues that have functions and no task.
-function M.pool() return { first = 1, last = 0, called = false, closed = false, idle = nil } end
+function M.pool() return { first = 1, last = 0, called = false, closed = false, idle = nil, spawned = nil } end
 
 --- on_failure(failure) is called with an error of a function.
 function M.new(pool, on_failure)
@@ -25,7 +25,7 @@ local function run(self)
     self[self.first] = nil
     self.first = self.first + 1
     local ok, failure = compat.pcall(fn)
-    if not ok then self.on_failure(failure) end
+    if not ok then pcall(self.on_failure, failure) end -- without memory it fails, too; the queue goes on
   end
   self.running = false
 end
@@ -34,11 +34,18 @@ local work
 
 -- Wakes the task that waits for work, or starts one.
 local function ensure_task(pool)
-  if pool.called then return end
-  pool.called = true
+  local spawned = pool.spawned
+  if pool.called and not (spawned and spawned.state == "failed") then return end -- failed: it could not start for lack of memory
+  pool.called, pool.spawned = true, nil
   local idle = pool.idle
   pool.idle = nil
-  if idle then tasks.wake(idle) else tasks.spawn(work, pool) end
+  if idle then return tasks.wake(idle) end
+  local ran, made = pcall(tasks.spawn, work, pool)
+  if not ran then
+    pool.called = false
+    error(made, 0)
+  end
+  pool.spawned = made
 end
 
 -- While a function waits, another task handles the other queues; if none waited, that task finds nothing to do.
@@ -46,9 +53,9 @@ local function run_queues(pool)
   local until_ = tasks.real() + longest_run
   while pool.first <= pool.last do
     local queue = pool[pool.first]
+    if pool.first < pool.last then ensure_task(pool) end
     pool[pool.first] = nil
     pool.first = pool.first + 1
-    if pool.first <= pool.last then ensure_task(pool) end
     run(queue)
     if tasks.real() > until_ then return end
   end
@@ -61,7 +68,11 @@ function work(pool)
     run_queues(pool)
     if pool.idle or pool.closed then return end
     pool.idle = tasks.promise()
-    tasks.await_work(pool.idle)
+    local ran, failure = compat.pcall(tasks.await_work, pool.idle)
+    if not ran then
+      pool.idle = nil
+      error(failure, 0)
+    end
   until pool.closed and pool.first > pool.last
 end
 
@@ -73,14 +84,14 @@ end
 
 --- Queues a function, which may wait.
 function Fifo:push(fn)
+  self[self.last + 1] = fn
   self.last = self.last + 1
-  self[self.last] = fn
-  if self.running then return end
-  self.running = true
   local pool = self.pool
-  pool.last = pool.last + 1
-  pool[pool.last] = self
-  ensure_task(pool)
+  if not self.running then
+    pool[pool.last + 1] = self
+    pool.last, self.running = pool.last + 1, true
+  end
+  if pool.first <= pool.last then ensure_task(pool) end -- also where an earlier task could not start for lack of memory
 end
 
 function Fifo:size()

@@ -356,7 +356,11 @@ local function drain(self)
   while self.raw do
     local what, record, handle = self.raw:take()
     if not what then return end
-    arrivals[what](self, record, handle)
+    local ran, failure = pcall(arrivals[what], self, record, handle)
+    if not ran then -- for instance without memory
+      if what == "message" then handle:leave() end
+      notice(self, "function", "what a vehicle sent was not taken: " .. text_of(failure))
+    end
     if tasks.real() > until_ then return tasks.spawn(drain, self) end
   end
 end

@@ -106,6 +106,16 @@ function makers.teslamate(outputs, given, context)
   }
 end
 
+--- Writes records as lines of JSON. It is an output, so that a full disk loses no record.
+function M.lines_output(out)
+  local write = io.type(out) and out or function(text)
+    out:write(text)
+    out:flush()
+    return true
+  end
+  return require("fleet.telemetry.outputs").lines { write = write }
+end
+
 -- The output of each option that belongs to one.
 local output_of = { redis = "redis", broker = "mqtt", user = "mqtt", password = "mqtt", teslamate = "teslamate" }
 
@@ -120,14 +130,17 @@ local function refuse_unused(given)
   end
 end
 
---- The outputs that the options choose: { printed = "lines", "text" or nil, outputs = list, ack = }, or nil, err, kind. With a store, the
---- receiver acknowledges a record once it is stored.
+--- The outputs that the options choose: { printed = "lines", "text" or nil, outputs = list, ack = }, or nil, err, kind. The
+--- receiver acknowledges a record once lines, Redis and broker have it.
 function M.outputs(context, given)
   refuse_unused(given)
   from_environment(context.environment, given)
   local found, outputs = { outputs = {}, ack = "at_once" }, require "fleet.telemetry.outputs"
   for name in string.gmatch(given.output or "lines", "[^,]+") do
-    if name == "lines" or name == "text" then
+    if name == "lines" then
+      found.printed, found.ack = name, "when_stored"
+      table.insert(found.outputs, M.lines_output(context.out))
+    elseif name == "text" then
       found.printed = name
     elseif makers[name] then
       local output, err, kind = context:check(makers[name], outputs, given, context)
@@ -142,8 +155,6 @@ function M.outputs(context, given)
 end
 
 -- ---- as JSON lines ----
-
-function M.record_line(record) return require("fleet.telemetry.outputs.lines").line(record) end
 
 function M.connection_line(event)
   return core.json_encode {

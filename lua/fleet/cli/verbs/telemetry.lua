@@ -59,11 +59,10 @@ local function serve(context, given, words, where)
   end
   local handlers, connected = { outputs = where.outputs, ack = where.ack }, false
   local connection_line
-  if where.printed then
-    local record_line = where.printed == "text" and receiving.record_text or receiving.record_line
-    connection_line = where.printed == "text" and receiving.connection_text or receiving.connection_line
+  if where.printed then connection_line = where.printed == "text" and receiving.connection_text or receiving.connection_line end
+  if where.printed == "text" then
     function handlers.on_record(record)
-      write(record_line(record))
+      write(receiving.record_text(record))
       return true
     end
   end
@@ -98,7 +97,8 @@ end
 
 local function run_watch(context, line)
   no_pairs("telemetry watch", line)
-  local where = { printed = context.json and "lines" or "text", outputs = {}, ack = "at_once" }
+  local where = { printed = context.json and "lines" or "text", ack = "at_once" }
+  where.outputs = context.json and { receiving.lines_output(context.out) } or {}
   return serve(context, options.given(context.environment, watch_takes, line.options), line.words, where)
 end
 
