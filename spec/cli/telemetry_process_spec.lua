@@ -167,6 +167,24 @@ describe("fleet telemetry", function()
     assert.equal("", files.read(directory .. "/records"))
   end)
 
+  it("serve takes the address of a connection from a listed load balancer, and rejects a connection without it", function()
+    local out, status = shell [[
+      eval "$(fleet sim --env --telemetry)" || exit 1
+      trap 'kill $pid; wait $pid; fleet sim stop >/dev/null' EXIT
+      fleet telemetry certificate localhost >/dev/null || exit 2
+      eval "exec $FLEET telemetry serve --port $PORT --proxy-protocol 192.0.2.1,127.0.0.0/8" >records 2>said & pid=$!
+      tries=0; until grep -q receives said || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
+      printf 'PROXY TCP4 203.0.113.9 127.0.0.1 5000 %s\r\nnot TLS' "$PORT" | curl -s --max-time 2 telnet://127.0.0.1:$PORT
+      curl -s -k --max-time 2 https://127.0.0.1:$PORT/
+      cat records said
+      fleet telemetry serve --port $PORT --proxy-protocol nowhere; echo "no address $?"
+    ]]
+    assert.equal(0, status, out)
+    assert.matches('"address":"203.0.113.9"[^\n]*"type":"refused"', out)
+    assert.matches('"address":"127.0.0.1"[^\n]*"type":"refused"', out)
+    assert.matches("no address [1-9]", out)
+  end)
+
   it("serve is TeslaMate's streaming host", function()
     local out, status = shell [[
       eval "$(fleet sim --env --telemetry)" || exit 1

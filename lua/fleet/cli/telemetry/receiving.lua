@@ -12,6 +12,8 @@ local M = {}
 M.options = {
   { name = "listen", type = "string", placeholder = "ADDRESS", doc = "the address to listen on; by default 0.0.0.0" },
   { name = "reuse_port", type = "boolean", doc = "share the port with other receivers of this user on this machine" },
+  { name = "proxy_protocol", type = "string", placeholder = "ADDRESSES",
+    doc = "load balancers that send the PROXY protocol: addresses and networks, by commas" },
   { name = "any_vehicle", type = "boolean", doc = "admit every vehicle with a valid certificate, not only the account's" },
 }
 
@@ -35,13 +37,21 @@ local function account(context)
   return made and core.context(client) or nil
 end
 
+-- The parts of a text between commas; nil for nil.
+local function listed(text)
+  if not text then return nil end
+  local list = {}
+  for part in string.gmatch(text, "[^,%s]+") do list[#list + 1] = part end
+  return list
+end
+
 --- A listening receiver, or nil, err, kind. given: options of the command line; found: of files.read; vins: nil admits all; handlers:
 --- on_record, on_connection, outputs, ack.
 function M.open(context, given, found, vins, handlers)
   local stderr = context.environment.stderr
   local receiver, err, kind = context:check(require("fleet.telemetry").new, {
     host = given.listen or files.simulated(context.environment) and "127.0.0.1" or "0.0.0.0", port = found.port,
-    reuse_port = given.reuse_port,
+    reuse_port = given.reuse_port, proxy_protocol = listed(given.proxy_protocol),
     certificate = "@" .. found.paths.certificate, certificate_key = "@" .. found.paths.certificate_key,
     client_ca = files.simulated(context.environment) and found.client_ca or "@" .. found.paths.client_ca,
     vehicles = vins or function() return true end, on_record = handlers.on_record, on_connection = handlers.on_connection,
