@@ -3,6 +3,7 @@
 local receiver, stream, vectors, teslamate, looks = "spec/telemetry/receiver_spec.lua",
   "spec/stream/receiver_spec.lua", "spec/stream/vectors_spec.lua", "spec/telemetry/teslamate_spec.lua",
   "spec/automation/streamed_spec.lua"
+local attacked = "spec/stream/attacked_spec.lua"
 local sections = "spec/telemetry/looks_spec.lua"
 local behind, view, cost = "spec/telemetry/behind_spec.lua", "spec/telemetry/view_spec.lua", "spec/cli/telemetry_spec.lua"
 
@@ -22,7 +23,7 @@ return {
   { "src/stream/server.c", "c->admitted = admitted;", "c->admitted = true;", { stream } },
   { "src/stream/server.c", "if (!admitted) {", "if (false) {", { stream } },
   { "src/stream/server.c", "envelope.txid.size + envelope.topic.size > LONGEST_ECHO", "false", { stream } },
-  { "src/stream/server.c", "c->out.size - c->sent > UNSENT", "false", { teslamate } },
+  { "src/stream/server.c", "c->out.size - c->sent > UNSENT", "false", { attacked } },
   { "src/stream/server.c", "r->viewers && u->status == 101 && u->origin.data", "false", { teslamate } },
   { "lua/fleet/telemetry/vehicle.lua", "(record.resend or self.source ~= record.connection) then", "self.source ~= record.connection then",
     { receiver } },

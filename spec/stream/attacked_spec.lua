@@ -150,6 +150,14 @@ describe("a peer that always lags behind its answers", function()
   end)
 end)
 
+describe("a peer that reads no answers", function()
+  it("is dropped for the bytes that wait, before its deadline; one that reads stays", function()
+    receiver = assert(stream.receiver { host = "127.0.0.1", viewers = true, arrival = 3600 })
+    assert.equal(0, (lag_behind(24e6, 1))) -- it would begin to read when 24 MB wait
+    assert.is_true(lag_behind(1000, 1e5) > 1e5)
+  end)
+end)
+
 describe("messages whose handle is lost", function()
   it("do not stop the connection", function()
     receiver = assert(listen { unacknowledged = 2 })

@@ -9,7 +9,7 @@ Fifo.__index = Fifo
 
 local M = {}
 
-local longest_run = 0.004 -- seconds of one task in a step of the loop
+local longest_run = 0.002 -- seconds of one task in a step of the loop
 
 --- The pool of a receiver: its queues that have functions and no task.
 function M.pool() return { first = 1, last = 0, called = false, closed = false, idle = nil, spawned = nil } end

@@ -20,7 +20,7 @@ local M = {}
 local Receiver = {}
 local receiver_mt = { __index = Receiver, __name = "fleet.telemetry" }
 
-local longest_drain = 0.004 -- seconds per iteration of the loop
+local longest_drain = 0.002 -- seconds per iteration of the loop
 local certificates_every, save_every = 1, 30 -- seconds; only while records arrive
 local waiting_records = 256 -- per reader
 local messages_of_piece = 512 -- per 16 KB read: more than fit
