@@ -359,7 +359,7 @@ describe("the options of outputs", function()
   end
 
   it("are accepted with it", function()
-    local result = run("serve", "--any-vehicle", "--output=lines,redis", "--redis=redis://127.0.0.1")
+    local result = run("serve", "--any-vehicle", "--output=lines,teslamate", "--teslamate=127.0.0.1:0")
     assert.not_matches("is an option of the output", result.err)
     assert.matches("fleet telemetry certificate HOST", result.err)
   end)
