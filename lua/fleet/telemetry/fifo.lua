@@ -12,14 +12,15 @@ local M = {}
 local longest_run = 0.002 -- seconds of one task in a step of the loop
 
 --- The pool of a receiver: its queues that have functions and no task.
-function M.pool() return { first = 1, last = 0, called = false, closed = false, idle = nil, spawned = nil } end
+function M.pool() return { first = 1, last = 0, called = false, closed = false, idle = nil, worker = nil } end
 
 --- on_failure(failure) is called with an error of a function.
 function M.new(pool, on_failure)
-  return setmetatable({ pool = pool, first = 1, last = 0, running = false, on_failure = on_failure }, Fifo)
+  return setmetatable({ pool = pool, first = 1, last = 0, queued = false, worker = nil, on_failure = on_failure }, Fifo)
 end
 
 local function run(self)
+  self.worker = tasks.current()
   while self.first <= self.last do
     local fn = self[self.first]
     self[self.first] = nil
@@ -27,25 +28,23 @@ local function run(self)
     local ok, failure = compat.pcall(fn)
     if not ok then pcall(self.on_failure, failure) end -- without memory it fails, too; the queue goes on
   end
-  self.running = false
+  self.worker = nil
 end
 
 local work
 
 -- Wakes the task that waits for work, or starts one.
 local function ensure_task(pool)
-  local spawned = pool.spawned
-  if pool.called and not (spawned and spawned.state == "failed") then return end -- failed: it could not start for lack of memory
-  pool.called, pool.spawned = true, nil
-  local idle = pool.idle
-  pool.idle = nil
+  local worker, idle = pool.worker, pool.idle
+  if pool.called and not (worker and worker.state == "failed") then return end -- failed: it could not go on for lack of memory
+  pool.called, pool.idle, pool.worker = true, nil, idle and idle.task
   if idle then return tasks.wake(idle) end
   local ran, made = pcall(tasks.spawn, work, pool)
   if not ran then
     pool.called = false
     error(made, 0)
   end
-  pool.spawned = made
+  pool.worker = made
 end
 
 -- While a function waits, another task handles the other queues; if none waited, that task finds nothing to do.
@@ -55,7 +54,7 @@ local function run_queues(pool)
     local queue = pool[pool.first]
     if pool.first < pool.last then ensure_task(pool) end
     pool[pool.first] = nil
-    pool.first = pool.first + 1
+    pool.first, queue.queued = pool.first + 1, false
     run(queue)
     if tasks.real() > until_ then return end
   end
@@ -82,14 +81,19 @@ function M.close(pool)
   if pool.idle then ensure_task(pool) end
 end
 
+--- Whether no function waits or runs. A worker that failed for lack of memory has left its queue.
+function Fifo:is_idle()
+  return not self.queued and not (self.worker and self.worker.state == "running")
+end
+
 --- Queues a function, which may wait.
 function Fifo:push(fn)
   self[self.last + 1] = fn
   self.last = self.last + 1
   local pool = self.pool
-  if not self.running then
+  if self:is_idle() then
     pool[pool.last + 1] = self
-    pool.last, self.running = pool.last + 1, true
+    pool.last, self.queued = pool.last + 1, true
   end
   if pool.first <= pool.last then ensure_task(pool) end -- also where an earlier task could not start for lack of memory
 end

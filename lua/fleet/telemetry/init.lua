@@ -339,7 +339,7 @@ local function message(self, record, handle)
   end
   local now, wall_time = tasks.loop.clock()
   complete(record, wall_time)
-  local is_behind = vehicle.delayed and vehicle.delayed.running
+  local is_behind = vehicle.delayed and not vehicle.delayed:is_idle()
   if is_behind or take_token(self, vehicle, now) > 0 then return hold_back(self, vehicle, record, handle) end
   take(self, vehicle, record, handle)
 end
