@@ -45,7 +45,7 @@ local gears = { R = "R", N = "N", D = "D" }
 -- A car sends its gear when it changes. After a restart in the middle of a drive the gear is unknown; a speed shows that the car drives.
 local function gear_of(known)
   local values = known.values
-  local is_unknown = values.Gear == nil and not (known.ended and known.ended.Gear)
+  local is_unknown = values.Gear == nil and not known.ended.Gear
   if is_unknown and type(values.VehicleSpeed) == "number" and values.VehicleSpeed > 0 then return "D" end
   return gears[values.Gear]
 end
