@@ -176,6 +176,7 @@ describe("fleet telemetry", function()
       tries=0; until grep -q receives said || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
       printf 'PROXY TCP4 203.0.113.9 127.0.0.1 5000 %s\r\nnot TLS' "$PORT" | curl -s --max-time 2 telnet://127.0.0.1:$PORT
       curl -s -k --max-time 2 https://127.0.0.1:$PORT/
+      tries=0; until grep -q 127.0.0.1 records || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
       cat records said
       fleet telemetry serve --port $PORT --proxy-protocol nowhere; echo "no address $?"
     ]]
