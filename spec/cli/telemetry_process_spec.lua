@@ -111,6 +111,7 @@ describe("fleet telemetry", function()
       eval "exec $FLEET telemetry serve --port $PORT" >records 2>said & pid=$!
       tries=0; until grep -q receives said || [ $tries -gt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
       fleet telemetry setup Blue --template everything --port $PORT --yes --wait 60 || exit 3
+      fleet telemetry setup Blue --template everything --port $PORT --yes --json 2>/dev/null || exit 7
       fleet sim event unplug Blue >/dev/null || exit 4
       fleet sim event drive Blue >/dev/null || exit 5
       tries=0; until grep -q '"VehicleSpeed":[1-9]' records || [ $tries -gt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
@@ -124,7 +125,10 @@ describe("fleet telemetry", function()
     assert.matches("%.%.%. ?000001 has adopted it", (string.gsub(out, "…", "... ")))
     assert.matches("000002 was skipped: unsupported_hardware", out)
     assert.matches("every vehicle was skipped", out)
-    assert.matches("the records go to the receiver on port", out, 1, true)
+    assert.matches("adopted: " .. BLUE .. "\nNo record was seen here: the output of the receiver on port %d+ shows it.", out)
+    assert.not_matches("streaming: ", out, 1, true)
+    assert.matches('"adopted":["' .. BLUE .. '"]', out, 1, true)
+    assert.matches('"streaming":[]', out, 1, true)
     assert.matches("%d+ signals", out)
     assert.matches("Red [1-9]", out)
     assert.matches("serve ended with 0", out)

@@ -6,7 +6,10 @@ local files = require "spec.support.harness.files"
 local process = require "spec.support.harness.process"
 local stream = require "fleet.stream"
 
+local needs = require "spec.support.harness.needs"
+
 local BLUE = "5YJ3FLEE9RF000001"
+local needs_socket = needs("Lua's socket", it, pending)
 local directory, env
 
 before_each(function()
@@ -350,8 +353,15 @@ describe("a refused connection", function()
 end)
 
 describe("the options of outputs", function()
-  for _, option in ipairs { "--redis=redis://127.0.0.1", "--broker=mqtt://127.0.0.1", "--teslamate=127.0.0.1:8444" } do
+  local function token_file()
+    files.write(directory .. "/token", "a secret word\n")
+    return directory .. "/token"
+  end
+
+  for _, option in ipairs { "--redis=redis://127.0.0.1", "--broker=mqtt://127.0.0.1", "--broker-ca-file=ca.pem",
+    "--teslamate=127.0.0.1:8444", "--teslamate-token=@token" } do
     it("are rejected without their output: " .. option, function()
+      if option == "--teslamate-token=@token" then option = "--teslamate-token=@" .. token_file() end
       local result = run("serve", "--any-vehicle", option)
       assert.equal(2, result.status)
       assert.matches("is an option of the output", result.err)
@@ -362,5 +372,39 @@ describe("the options of outputs", function()
     local result = run("serve", "--any-vehicle", "--output=lines,teslamate", "--teslamate=127.0.0.1:0")
     assert.not_matches("is an option of the output", result.err)
     assert.matches("fleet telemetry certificate HOST", result.err)
+  end)
+
+  -- What TeslaMate hears that sends a token to the output of these arguments and variables.
+  local function heard(arguments, variables, token)
+    local receiving, fleet = require "fleet.cli.telemetry.receiving", require "fleet"
+    local environment = { getenv = function(name) return variables[name] end, stderr = { write = function() end } }
+    local given = require("fleet.cli.options").given(environment, receiving.output_options, arguments)
+    given.output, given.teslamate, given.directory = "teslamate", "127.0.0.1:0", directory
+    local context = { environment = environment, check = function(_, fn, ...) return fn(...) end }
+    local output = assert(receiving.outputs(context, given)).outputs[1]
+    local client = require("spec.support.servers.teslamate_client").connect { port = output.port }
+    client:subscribe(BLUE, token)
+    for _ = 1, 2000 do
+      client:step()
+      fleet.loop.step()
+      if client.heard[1] then break end
+      core.pause(0.001)
+    end
+    client:close()
+    output:close()
+    return client.heard[1].error_type or client.heard[1].msg_type
+  end
+
+  needs_socket("take TeslaMate's token from a file or the environment, never from the command line", function()
+    local from_file = { teslamate_token = "@" .. token_file() }
+    assert.equal("control:hello", heard(from_file, {}, "a secret word"))
+    assert.equal("subscription_rejected", heard(from_file, {}, "another"))
+    assert.equal("control:hello", heard({}, { FLEET_TESLAMATE_TOKEN = "a secret word" }, "a secret word"))
+    assert.equal("subscription_rejected", heard({}, { FLEET_TESLAMATE_TOKEN = "a secret word" }, "another"))
+    assert.equal("control:hello", heard({}, {}, "another"))
+    local result = run("serve", "--any-vehicle", "--output=teslamate", "--teslamate-token=swordfish")
+    assert.equal(2, result.status)
+    assert.matches("FLEET_TESLAMATE_TOKEN", result.err)
+    assert.not_matches("swordfish", result.err .. result.out)
   end)
 end)

@@ -1,5 +1,6 @@
 -- The receiver of `fleet telemetry serve`, `watch` and `setup`: which vehicles it admits, and how it prints records.
 
+local argv = require "fleet.cli.argv"
 local core = require "fleet.core"
 local error_meanings = require "fleet.cli.telemetry.error_meanings"
 local files = require "fleet.cli.telemetry.files"
@@ -77,9 +78,13 @@ M.output_options = {
     doc = "of the output mqtt: mqtt://host[:port], mqtts://… or mqtt+unix:/path" },
   { name = "user", type = "string", environment = "FLEET_MQTT_USER", doc = "the name at the broker" },
   { name = "password", type = "string", secret = true, environment = "FLEET_MQTT_PASSWORD", doc = "its password" },
+  { name = "broker_ca_file", type = "string", placeholder = "FILE",
+    doc = "authority of the broker's certificate; by default those of the system" },
   { name = "teslamate", type = "string", placeholder = "ADDRESS",
     doc = "of the output teslamate: where TeslaMate connects to, by default 127.0.0.1:8444; other addresses than loopback have TLS with "
       .. "the receiver's certificate" },
+  { name = "teslamate_token", type = "string", secret = true, environment = "FLEET_TESLAMATE_TOKEN",
+    doc = "of the output teslamate: rejects programs that send another token; TeslaMate's variable TOKEN has the same" },
 }
 
 local function from_environment(environment, given)
@@ -98,7 +103,8 @@ end
 
 function makers.mqtt(outputs, given)
   if not given.broker then usage_error.raise("the output mqtt needs --broker=mqtt://HOST, or FLEET_MQTT_BROKER", { "telemetry serve" }) end
-  return outputs.mqtt { broker = given.broker, user = given.user, password = given.password }
+  return outputs.mqtt { broker = given.broker, user = given.user, password = given.password,
+    broker_ca_file = given.broker_ca_file }
 end
 
 -- Plain TCP on loopback; TLS with the receiver's certificate elsewhere.
@@ -111,7 +117,7 @@ function makers.teslamate(outputs, given, context)
   local tls = host ~= "::1" and not string.find(host, "^127%.")
   return outputs.teslamate {
     host = host, port = tonumber(port), certificate = tls and "@" .. paths.certificate or nil,
-    certificate_key = tls and "@" .. paths.certificate_key or nil,
+    certificate_key = tls and "@" .. paths.certificate_key or nil, token = given.teslamate_token,
     on_notice = function(text) context.environment.stderr:write("fleet: ", show.clean(text), "\n") end,
   }
 end
@@ -127,14 +133,17 @@ function M.lines_output(out)
 end
 
 -- The output of each option that belongs to one.
-local output_of = { redis = "redis", broker = "mqtt", user = "mqtt", password = "mqtt", teslamate = "teslamate" }
+local output_of = {
+  redis = "redis", broker = "mqtt", user = "mqtt", password = "mqtt", broker_ca_file = "mqtt", teslamate = "teslamate",
+  teslamate_token = "teslamate",
+}
 
 local function refuse_unused(given)
   local chosen = "," .. (given.output or "lines") .. ","
   for _, option in ipairs(M.output_options) do
     local output = output_of[option.name]
     if output and given[option.name] ~= nil and not string.find(chosen, "," .. output .. ",", 1, true) then
-      usage_error.raise(string.format("--%s is an option of the output %s: add --output %s", option.name, output, output),
+      usage_error.raise(string.format("%s is an option of the output %s: add --output %s", argv.written(option.name), output, output),
         { "telemetry serve" })
     end
   end

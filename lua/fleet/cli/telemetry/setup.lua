@@ -196,21 +196,22 @@ local function why_nothing(s, car)
     .. " leads here (`fleet telemetry check`)"
 end
 
+-- Returns "streaming" after the first record, "adopted" when another receiver gets the records, else "missing".
 local function wait_one(s, vin)
   local car = s.client:vehicle(vin)
   local synced, err, kind = car:wait_telemetry_synced { timeout = s.given.wait or 600 }
   if not synced then
     local why = kind == "timeout" and (errors_text(car) or why_nothing(s, car))
     s.say(short(vin) .. ": " .. string.gsub(err.message, "^wait_telemetry_synced: ", "") .. (why and "; " .. why or ""))
-    return false
+    return "missing"
   end
   s.say(short(vin) .. " has adopted it")
-  if not s.receiver then return true end
+  if not s.receiver then return "adopted" end
   local until_ = tasks.now() + math.min(s.given.wait or FIRST_RECORD, FIRST_RECORD)
   while not s.seen[vin] and tasks.now() < until_ do tasks.sleep(0.1) end
-  if s.seen[vin] then return true end
+  if s.seen[vin] then return "streaming" end
   s.say("no record of " .. short(vin) .. " within a minute: " .. why_nothing(s, car))
-  return false
+  return "missing"
 end
 
 -- Divides the vehicles into those to wait for and those that sleep: waiting costs reads. With --wait it waits for all.
@@ -236,21 +237,17 @@ local function wait(s)
     s.say("asleep: " .. names(missing) .. ". A vehicle adopts the configuration when it wakes: 'fleet telemetry watch' shows its records")
   end
   if awake[1] then s.say("waiting until " .. names(awake) .. (#awake == 1 and " has" or " have") .. " adopted it") end
-  local done = {}
+  s.result = { vins = s.vins, streaming = {}, adopted = {}, missing = missing, port = s.found.port }
   for _, result in ipairs(require("fleet").map(awake, function(vin) return wait_one(s, vin) end)) do
     if not result.ok then s.say(short(result.item) .. ": " .. tostring(result.err)) end
-    local list = result.ok and result.value and done or missing
-    list[#list + 1] = result.item
+    table.insert(s.result[result.ok and result.value or "missing"], result.item)
   end
-  s.result = { vins = s.vins, streaming = done, missing = missing }
-  if done[1] and not s.receiver then
-    s.say("the records go to the receiver on port " .. s.found.port .. "; when none comes, 'fleet telemetry errors' shows why")
-  end
-  if not done[1] then return stop("no vehicle streams yet: " .. table.concat(missing, ", "), s.result) end
-  return true
+  if s.result.streaming[1] or s.result.adopted[1] then return true end
+  return stop("no vehicle streams yet: " .. table.concat(missing, ", "), s.result)
 end
 
---- Runs the steps. Returns { vins =, streaming =, missing = }, or nil, err, kind.
+--- Runs the steps. Returns { vins =, streaming =, adopted =, missing =, port = }, or nil, err, kind. streaming: a record was seen; adopted:
+--- the configuration is in use, and another receiver at the port gets the records.
 function M.run(context, given, words)
   local environment = context.environment
   local s = {

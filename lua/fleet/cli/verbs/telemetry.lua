@@ -114,7 +114,7 @@ local fields_options = {
 local setup_takes = joined(files.options, receiving.options, fields_options, {
   { name = "public_port", type = "integer", doc = "the port that vehicles connect to, where the router forwards another one" },
   { name = "wait", type = "number", placeholder = "SECONDS",
-    doc = "for each vehicle until it has adopted the configuration; by default 600, and 0 for a sleeping one" },
+    doc = "for each vehicle until it has adopted the configuration; by default 600 for an awake one, and a sleeping one is not awaited" },
   { name = "yes", type = "boolean", doc = "send without asking" },
   { name = "force", type = "boolean", doc = "continue although this machine does not reach the receiver by its name" },
 })
@@ -132,7 +132,11 @@ local function run_setup(context, line)
 end
 
 local function show_setup(out, value)
-  out:write("streaming: ", table.concat(value.streaming, ", "), "\n")
+  if value.streaming[1] then out:write("streaming: ", table.concat(value.streaming, ", "), "\n") end
+  if value.adopted[1] then
+    out:write("adopted: ", table.concat(value.adopted, ", "), "\nNo record was seen here: the output of the receiver on port ", value.port,
+      " shows it. When none comes, 'fleet telemetry errors' shows why.\n")
+  end
   if value.missing[1] then out:write("not yet: ", table.concat(value.missing, ", "), "\n") end
 end
 
@@ -382,8 +386,9 @@ return {
   },
   {
     name = "telemetry.setup", usage = "telemetry setup [VIN …]", takes = setup_takes, run = run_setup, show = show_setup,
+    json = function(value) return core.json_encode(value, "vins streaming adopted missing") end,
     doc = "Makes vehicles stream to this machine: checks certificate and port, shows the price, sends the configuration and waits for "
-      .. "the first record. Each step says what is wrong.",
+      .. "the first record; beside a running receiver until the configuration is adopted. Each step says what is wrong.",
   },
   {
     name = "telemetry.check", words = {}, explains_itself = true, local_only = true, takes = check_takes, run = run_check,

@@ -93,7 +93,8 @@ local function refuse_token(self, address)
   self.counts.tokens_refused = self.counts.tokens_refused + 1
   if self.refused_from == address then return end
   self.refused_from = address
-  self.on_notice("TeslaMate at " .. address .. " sends another token than the option 'token' (tokens_refused in stats)")
+  self.on_notice("TeslaMate at " .. address .. " sends another token than the one of this output: set TeslaMate's variable TOKEN to it "
+    .. "(tokens_refused in stats)")
 end
 
 local function failure(handle, tag, kind, value) send(handle, { msg_type = "data:error", tag = tag, error_type = kind, value = value }) end
@@ -119,7 +120,7 @@ requests["data:subscribe_oauth"] = function(self, viewer, request, address)
   local tag, names = request.tag, {}
   if self.token and not (type(request.token) == "string" and core.same_secret(self.token, request.token)) then
     refuse_token(self, address)
-    return reject(viewer.handle, tag, "the token is not the option 'token' of fleet's output: set TeslaMate's variable TOKEN to it")
+    return reject(viewer.handle, tag, "the token is not that of fleet's output: set TeslaMate's variable TOKEN to it")
   end
   if not core.is_vin(tag) then
     return reject(viewer.handle, tag, "fleet names vehicles by their VIN: set TESLA_WSS_USE_VIN=true")
