@@ -66,11 +66,16 @@ describe("the view", function()
     ClimateKeeperMode = { "Party", { climate_state = { climate_keeper_mode = "camp" } } },
     CabinOverheatProtectionMode = { "FanOnly", { climate_state = { cabin_overheat_protection = "FanOnly" } } },
     CenterDisplay = { "Driving", { vehicle_state = { center_display_state = 4 } } },
-    CarType = { "Model3", { vehicle_config = { car_type = "model3" } } },
     SeatHeaterRearCenter = { 2, { climate_state = { seat_heater_rear_center = 2 } } },
     Locked = { false, { vehicle_state = { locked = false } } },
     ChargeState = { "Idle", {} },
     HvacAutoMode = { "Unknown", {} },
+    FastChargerType = { "SNA", { charge_state = { fast_charger_type = "<invalid>" } } },
+    CarType = { "Unknown", {} },
+    DefrostForPreconditioning = { false, {} },
+    ScheduledDepartureTime = { "07:30", {} },
+    ScheduledChargingStartTime = { "22:00", {} },
+    RearSeatHeaters = { "nan", {} },
   } do
     it("has " .. name .. " in its place", function()
       local wanted = one[2]
@@ -97,6 +102,8 @@ describe("the view", function()
       SoftwareUpdateScheduledStartTime = { 1767225600, { 1767225600000 } }, CarType = { "ModelY", { "modely" } },
       SunroofInstalled = { "Gen2Installed", { 2 } }, SettingDistanceUnit = { "Kilometers", { "km/hr" } },
       SettingTemperatureUnit = { "Celsius", { "C" } }, ChargingCableType = { "IEC", { "IEC" } },
+      RearSeatHeaters = { "2", { 2 } }, ScheduledDepartureTime = { "1767225600", { 1767225600 } },
+      DefrostForPreconditioning = { true, { 2 } },
     })[name]
     if one then return one[1], one[2] end
     if string.find(name, "Window$") then return "Opened", { 1 } end
@@ -141,6 +148,12 @@ describe("the view", function()
       local data = data_of { ACChargingEnergyIn = 3, DCChargingEnergyIn = 40, FastChargerPresent = fast }
       assert.equal(energy, data.charge_state.charge_energy_added)
     end
+  end)
+
+  it("has the defrost mode where that is streamed, else what the defrosting of a preconditioning says", function()
+    assert.equal(0, data_of { DefrostMode = "Off", DefrostForPreconditioning = true }.climate_state.defrost_mode)
+    assert.equal(2, data_of { DefrostForPreconditioning = true }.climate_state.defrost_mode)
+    assert.equal(2, data_of({ DefrostForPreconditioning = true }, { "DefrostMode" }).climate_state.defrost_mode)
   end)
 
   it("leaves out what is invalid, but a cable that is none", function()

@@ -35,6 +35,25 @@ end
 
 local function place(value) return value.latitude, value.longitude end
 
+local function same(value)
+  if value == "Unknown" then return nil end
+  return value
+end
+
+local function name_of(value) return text(same(value)) end
+
+-- A number that vehicles send as text.
+local function digits(value)
+  if type(value) == "string" and string.find(value, "^%d+$") then return tonumber(value) end
+  return number(value)
+end
+
+-- UTC seconds. A time of day is not a time of vehicle_data.
+local function instant(value)
+  local seconds = digits(value)
+  return seconds and seconds >= 1e9 and seconds or nil
+end
+
 local function flag(value)
   if type(value) ~= "boolean" then return nil end
   return value and 1 or 0
@@ -60,6 +79,8 @@ local conversions = {
   TimeToFullCharge = function(value) return number(value), type(value) == "number" and whole(value * 60) or nil end,
   EstimatedHoursToChargeTermination = function(value) return type(value) == "number" and whole(value * 60) or nil end,
   ChargingCableType = function(value) return (value == "SNA" or value == "Unknown") and "<invalid>" or text(value) end,
+  FastChargerType = function(value) return value == "SNA" and "<invalid>" or name_of(value) end,
+  ScheduledDepartureTime = instant, RearSeatHeaters = digits,
   Gear = one_of { P = "P", R = "R", N = "N", D = "D" },
   SpeedLimitMode = boolean,
   SoftwareUpdateExpectedDurationMinutes = times(60), SoftwareUpdateScheduledStartTime = times(1000),
@@ -68,22 +89,19 @@ local conversions = {
     return climate[value], value == "Precondition"
   end,
   HvacAutoMode = one_of { On = true, Override = false }, DefrostMode = one_of { Off = 0, Normal = 1, Max = 2 },
+  DefrostForPreconditioning = one_of { [true] = 2 }, -- false: a person in the car may still have switched a defroster on
   ClimateKeeperMode = one_of { Off = "off", On = "on", Dog = "dog", Party = "camp" },
-  CarType = function(value) return type(value) == "string" and string.lower(value) or nil end,
+  CarType = function(value)
+    local name = name_of(value)
+    return name and string.lower(name)
+  end,
   SunroofInstalled = one_of { NotInstalled = 0, Gen1Installed = 1, Gen2Installed = 2 },
   SettingDistanceUnit = one_of { Miles = "mi/hr", Kilometers = "km/hr" },
   SettingTemperatureUnit = one_of { Fahrenheit = "F", Celsius = "C" },
 }
 
-local function same(value)
-  if value == "Unknown" then return nil end
-  return value
-end
-
-local function name_of(value) return text(same(value)) end
-
 -- By kind of field: a value of another type is ignored.
-local of_kind = { number = number, integer = number, boolean = boolean, enum = name_of }
+local of_kind = { number = number, integer = number, time = number, boolean = boolean, enum = name_of, text = name_of }
 
 local function conversion_of(name) return conversions[name] or of_kind[fields.rows[name].kind] or same end
 
@@ -96,6 +114,7 @@ local function takes_part(name, values)
   if name == "ACChargingEnergyIn" then return not fast or values.DCChargingEnergyIn == nil end
   if name == "DCChargingEnergyIn" then return fast or values.ACChargingEnergyIn == nil end
   if name == "EstimatedHoursToChargeTermination" then return values.TimeToFullCharge == nil end
+  if name == "DefrostForPreconditioning" then return values.DefrostMode == nil end
   return true
 end
 

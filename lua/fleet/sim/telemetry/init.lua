@@ -160,10 +160,14 @@ local function text_of(value)
     value.longitude < 0 and "W" or "E")
 end
 
+-- Members of values that have parts.
+local OF_PARTS = { DoorState = "door_value", TpmsHardWarnings = "tire_location_value", TpmsSoftWarnings = "tire_location_value" }
+
 -- A signal as fleet.stream.data_payload takes it.
 local function written(signal, as_text)
   if signal.value == streams.INVALID then return { field = signal.field, member = "invalid", value = true } end
-  if signal.field == "DoorState" and not as_text then return { field = signal.field, member = "door_value", value = signal.value } end
+  local of_parts = OF_PARTS[signal.field]
+  if of_parts and not as_text then return { field = signal.field, member = of_parts, value = signal.value } end
   if as_text then return { field = signal.field, member = "string_value", value = text_of(signal.value) } end
   return signal
 end
