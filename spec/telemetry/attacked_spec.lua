@@ -83,10 +83,10 @@ describe("close", function()
     turn(function() return receiver:stats().messages == 3 end)
     local delayed = receiver.vehicles[VIN].delayed
     steps(3)
-    assert.is_false(delayed:is_idle())
+    assert.is_true(delayed:is_working())
     receiver:close()
     steps(3)
-    assert.is_true(delayed:is_idle())
+    assert.is_false(delayed:is_working())
   end)
 end)
 

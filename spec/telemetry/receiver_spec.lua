@@ -244,9 +244,8 @@ describe("a vehicle", function()
     end }
     assert.is_true(open().upgraded)
     connect({}, OTHER)
-    turn(function() return events[2] end)
+    turn(function() return events[2] and string.find(table.concat(notices), "no such table") end)
     assert.equal("refused", events[2].type)
-    assert.matches("no such table", table.concat(notices))
   end)
 
   it("that connects again and again keeps its newest connections", function()

@@ -112,7 +112,7 @@ static void push_value(lua_State *L, const struct value *v) {
 
 /* The tables of a record at their places on the stack. */
 struct tables {
-  int values, texts, invalid; /* invalid: a list */
+  int values, texts, invalid; /* texts: nil until there is one; invalid: a list */
   int count;                  /* of invalid */
   unsigned char seen[SEEN / 8];
 };
@@ -143,7 +143,7 @@ static void clear_member(lua_State *L, int name, int table) {
 static void forget(lua_State *L, struct tables *t) {
   int name = lua_gettop(L);
   clear_member(L, name, t->values);
-  clear_member(L, name, t->texts);
+  if (lua_istable(L, t->texts)) clear_member(L, name, t->texts);
   for (int i = 1; i <= t->count; i++) {
     lua_rawgeti(L, t->invalid, i);
     bool same = lua_rawequal(L, -1, name);
@@ -163,6 +163,14 @@ static bool is_finite(const struct value *v) {
   return isfinite(v->real);
 }
 
+static void set_signal_text(lua_State *L, int texts) {
+  if (lua_isnil(L, texts)) {
+    lua_newtable(L);
+    lua_replace(L, texts);
+  }
+  lua_rawset(L, texts);
+}
+
 /* Where a field comes twice, the last signal counts. One without a value that this reader knows, or with a
  * number that is not finite, is invalid, too: its earlier value does not hold any more. */
 static bool push_signal(lua_State *L, struct tables *t, struct bytes datum) {
@@ -174,20 +182,31 @@ static bool push_signal(lua_State *L, struct tables *t, struct bytes datum) {
     lua_rawseti(L, t->invalid, ++t->count);
   } else {
     push_value(L, &s.value);
-    lua_rawset(L, s.value.member->type == PROTOBUF_C_TYPE_STRING ? t->texts : t->values);
+    if (s.value.member->type == PROTOBUF_C_TYPE_STRING)
+      set_signal_text(L, t->texts);
+    else
+      lua_rawset(L, t->values);
   }
   return true;
 }
 
-/* record.values, record.texts (which Lua converts by the field's kind), record.invalid. */
+/* So that the table of values does not grow signal by signal. */
+static int count_signals(struct bytes payload) {
+  struct wire_field f;
+  int count = 0;
+  while (payload.size && count < MOST_SIGNALS && wire_next(&payload, &f)) count += wire_is(&f, 1, WIRE_BYTES);
+  return count;
+}
+
+/* record.values, record.texts (which Lua converts by the field's kind; nil without texts), record.invalid. */
 static bool push_signals(lua_State *L, struct bytes payload) {
   int record = lua_gettop(L), signals = 0;
   struct tables t = {.values = record + 1, .texts = record + 2, .invalid = record + 3};
   struct instant created = {0};
   struct wire_field f;
   bool resend = false;
-  lua_newtable(L);
-  lua_newtable(L);
+  lua_createtable(L, 0, count_signals(payload));
+  lua_pushnil(L);
   lua_newtable(L);
   while (payload.size) {
     if (!wire_next(&payload, &f)) return false;

@@ -34,8 +34,8 @@ enum {
   HANDSHAKES_TRIMMED = 256,    /* after so many the memory that they used goes back to the system */
   CONNECTIONS_TRIMMED = 4096,  /* it takes 2 us a connection: with more of them a turn would be too long */
 };
-/* Seconds that a step works. Lua adds up to three times as much to a tick of the loop: it takes arrivals
- * twice (longest_drain in telemetry/init.lua) and calls functions (longest_run in telemetry/fifo.lua). */
+/* Seconds that a step works. Lua adds up to twice as much to a tick of the loop: it takes arrivals and calls
+ * functions (longest_drain in telemetry/init.lua). */
 static const double turn = 0.002;
 static const double patience = 1.0 / 8; /* of limits.arrival: for a peer that owes bytes while others wait */
 static const double tick = 1;           /* seconds between looks at deadlines */

@@ -198,9 +198,7 @@ function scheduler.resume(task)
   finish(task, ok, failure)
 end
 
---- Starts fn(...) as a task; it first runs in one of the next steps of the loop. Returns the task.
-function M.spawn(fn, ...)
-  if type(fn) ~= "function" then errors.usage("spawn: a function is needed, got " .. type(fn)) end
+local function new_task(fn, ...)
   local task = setmetatable({ -- 16 members: with one more, Lua would double the table
     state = "running", call = { fn = fn, n = select("#", ...), ... }, generation = scheduler.generation,
     coroutine = coroutine.create(body), started = false, cancelled = false, promise = nil, promises = nil, following = nil,
@@ -208,7 +206,30 @@ function M.spawn(fn, ...)
   }, task_mt)
   task_of[task.coroutine] = task
   alive = alive + 1
+  return task
+end
+
+--- Starts fn(...) as a task; it first runs in one of the next steps of the loop. Returns the task.
+function M.spawn(fn, ...)
+  if type(fn) ~= "function" then errors.usage("spawn: a function is needed, got " .. type(fn)) end
+  local task = new_task(fn, ...)
   scheduler.enqueue(task)
+  return task
+end
+
+--- Starts fn(...) as a task that runs at once, until it waits or ends. Returns the task.
+function M.start(fn, ...)
+  local task = new_task(fn, ...)
+  scheduler.resume(task)
+  return task
+end
+
+--- Wakes a promise; its task goes on at once, until it waits or ends. Returns the task, or nil when none waits for the promise.
+function M.continue(promise)
+  local task = promise.task
+  if not task or promise.done then return nil end
+  promise.done, promise.task = true, nil
+  scheduler.resume(task)
   return task
 end
 

@@ -58,6 +58,7 @@ end
 
 --- Completes a record's values from its texts. A text that is invalid for its field stays in record.texts, and the field is unknown.
 function M.complete(record)
+  if not record.texts then return end
   local values, invalid, unread = record.values, record.invalid, nil
   for name, text in pairs(record.texts) do
     local value

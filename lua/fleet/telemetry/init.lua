@@ -20,7 +20,7 @@ local M = {}
 local Receiver = {}
 local receiver_mt = { __index = Receiver, __name = "fleet.telemetry" }
 
-local longest_drain = 0.002 -- seconds per iteration of the loop
+local longest_drain = 0.004 -- seconds per iteration of the loop
 local certificates_every, save_every = 1, 30 -- seconds; only while records arrive
 local waiting_records = 256 -- per reader
 local messages_of_piece = 512 -- per 16 KB read: more than fit
@@ -59,6 +59,14 @@ local function notice(self, kind, text)
   end)
 end
 
+local function report_connection(outputs, on_connection, entry)
+  for _, output in ipairs(outputs) do
+    if output.connection then output:connection(entry) end
+  end
+  if on_connection then on_connection(entry) end
+end
+
+-- Reports an event of a connection, in a task: what the caller does afterwards may be delayed.
 local function event(self, vehicle, what, record, reason)
   self.counts[what] = (self.counts[what] or 0) + 1
   local on_connection, outputs = self.options.on_connection, self.options.outputs
@@ -73,12 +81,7 @@ local function event(self, vehicle, what, record, reason)
     self.counts.unreported = self.counts.unreported + 1
     notice(self, "events", "events of connections are dropped while 'on_connection' or an output is behind (unreported in stats)")
   else
-    calls:push(function()
-      for _, output in ipairs(outputs) do
-        if output.connection then output:connection(entry) end
-      end
-      if on_connection then on_connection(entry) end
-    end)
+    calls:run(report_connection, outputs, on_connection, entry)
   end
 end
 
@@ -93,13 +96,6 @@ local function call_listeners(self, vehicle, what, record, changed)
 end
 
 -- ---- vehicles ----
-
-local function calls_of(self, vin)
-  return fifos.new(self.pool, function(failure)
-    notice(self, "function", "a function that was given failed" .. (vin and " for …" .. string.sub(vin, -4) or "") .. ": "
-      .. text_of(failure))
-  end)
-end
 
 local function key_of(vin) return "telemetry/" .. vin end
 
@@ -118,7 +114,7 @@ local function known(self, vin)
   if vehicle and not vehicle.unread then return vehicle end
   if not vehicle then
     vehicle = vehicles.new(vin)
-    vehicle.calls, vehicle.tokens, vehicle.tokens_at = calls_of(self, vin), self.options.limits.per_minute, tasks.now()
+    vehicle.calls, vehicle.tokens, vehicle.tokens_at = fifos.new(self.on_failure, vin), self.options.limits.per_minute, tasks.now()
   end
   if self.options.store then
     local done, err = read_kept(self, vehicle)
@@ -162,8 +158,8 @@ local function admission(self, record, handle)
     vehicles.drop_oldest(vehicle, wall()):end_connection(1008, "the vehicle has connected again")
   end
   vehicles.joins(vehicle, record, handle)
-  event(self, vehicle, "connected", record)
   call_listeners(self, vehicle, "connected", record)
+  event(self, vehicle, "connected", record)
 end
 
 -- May wait for the store, and for the caller's function.
@@ -181,8 +177,8 @@ local function disconnected(self, record)
   if not vehicle then return end
   vehicles.leaves(vehicle, record)
   if vehicle.sockets == 0 then self.saved_at = -math.huge end
-  event(self, vehicle, "disconnected", record)
   call_listeners(self, vehicle, "disconnected", record)
+  event(self, vehicle, "disconnected", record)
 end
 
 -- ---- records ----
@@ -281,7 +277,7 @@ local function deliver(self, vehicle, record, handle)
   if not has_room(self, vehicle.calls) then return leave(self, vehicle, handle) end
   local answered = self.options.ack == "at_once" and vehicle.calls:size() < self.options.limits.unacknowledged / 2
   if answered then handle:acknowledge() end
-  vehicle.calls:push(function() hand_over(self, record, handle, answered) end)
+  vehicle.calls:run(hand_over, self, record, handle, answered)
 end
 
 local function take(self, vehicle, record, handle)
@@ -289,7 +285,7 @@ local function take(self, vehicle, record, handle)
   self.counts.signals = self.counts.signals + record.signals
   if record.topic == "V" then
     if self.count_signals then self.count_signals(vehicle.vin, record.signals) end
-    local changed = vehicles.learn(vehicle, record)
+    local changed = vehicles.learn(vehicle, record, self.listeners[vehicle.vin] ~= nil)
     wake_waits(self, vehicle, record)
     call_listeners(self, vehicle, "record", record, changed)
   end
@@ -314,9 +310,7 @@ end
 
 -- Delays a vehicle that sends too much: its messages are processed later, and its bytes are not read in the meantime.
 local function hold_back(self, vehicle, record, handle)
-  if not vehicle.delayed then
-    vehicle.delayed = fifos.new(self.pool, function(failure) notice(self, "function", text_of(failure)) end)
-  end
+  vehicle.delayed = vehicle.delayed or fifos.new(self.on_failure, vehicle.vin)
   if not has_room(self, vehicle.delayed) then return leave(self, vehicle, handle) end
   vehicle.delayed:push(function()
     while self.raw do
@@ -339,7 +333,7 @@ local function message(self, record, handle)
   end
   local now, wall_time = tasks.loop.clock()
   complete(record, wall_time)
-  local is_behind = vehicle.delayed and not vehicle.delayed:is_idle()
+  local is_behind = vehicle.delayed and vehicle.delayed:is_working()
   if is_behind or take_token(self, vehicle, now) > 0 then return hold_back(self, vehicle, record, handle) end
   take(self, vehicle, record, handle)
 end
@@ -350,19 +344,41 @@ local arrivals = {
   damaged = function(self, record) event(self, self.vehicles[record.id], "damaged", record) end,
 }
 
--- Processes messages for some milliseconds; the rest waits for the next iteration of the loop.
+-- ---- tasks ----
+
+local function take_arrival(self, what, record, handle)
+  local ran, failure = compat.pcall(arrivals[what], self, record, handle)
+  if ran then return end
+  if what == "message" then handle:leave() end -- for instance without memory
+  local vehicle = self.vehicles[record.vin or record.id]
+  if vehicle then vehicle.calls:leave() end
+  notice(self, "function", "what a vehicle sent was not taken: " .. text_of(failure))
+end
+
+-- Takes what has arrived, for some milliseconds; the rest waits for the next iteration of the loop.
 local function drain(self)
   local until_ = tasks.real() + longest_drain
   while self.raw do
     local what, record, handle = self.raw:take()
     if not what then return end
-    local ran, failure = pcall(arrivals[what], self, record, handle)
-    if not ran then -- for instance without memory
-      if what == "message" then handle:leave() end
-      notice(self, "function", "what a vehicle sent was not taken: " .. text_of(failure))
-    end
-    if tasks.real() > until_ then return tasks.spawn(drain, self) end
+    take_arrival(self, what, record, handle)
+    if tasks.real() > until_ then return tasks.spawn(Receiver.arrived, self) end
   end
+end
+
+-- The functions of the caller may wait. Then another task takes what arrives meanwhile, and this one ends when it has gone on.
+local function work(self)
+  repeat
+    drain(self)
+    if self.idle or not self.raw then return end
+    local promise = tasks.promise()
+    self.idle = promise
+    local ran, failure = compat.pcall(tasks.await_work, promise)
+    if not ran then
+      if self.idle == promise then self.idle = nil end
+      error(failure, 0)
+    end
+  until not self.raw
 end
 
 -- ---- certificate files that change ----
@@ -421,16 +437,25 @@ local function over(raw, read)
     certificates_at = tasks.now(), saved_at = tasks.now(), saving = false,
     readers = setmetatable({}, { __mode = "k" }), -- weak: readers that a loop has left are forgotten
     counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, lost = 0, unreported = 0, damaged = 0, refused = 0 },
-    pool = fifos.pool(), pauses = {}, closed = false, -- pauses: promises that closing wakes
+    idle = nil, pauses = {}, closed = false, -- pauses: promises that closing wakes
     failing = {}, -- outputs that have not stored a record since they were reported
   }, receiver_mt)
-  self.calls = calls_of(self)
+  function self.on_failure(failure, vin)
+    notice(self, "function", "a function that was given failed" .. (vin and " for …" .. string.sub(vin, -4) or "") .. ": "
+      .. text_of(failure))
+  end
+  self.calls = fifos.new(self.on_failure)
   return self
 end
 
 --- Processes what has arrived, some of it in the next iteration of the loop.
 function Receiver:arrived()
-  drain(self)
+  local task
+  repeat
+    local idle = self.idle
+    self.idle = nil
+    task = idle and tasks.continue(idle) or tasks.start(work, self)
+  until self.idle or task.state ~= "running" -- running: a function waits
   keep_values(self)
 end
 
@@ -562,23 +587,27 @@ function Receiver:stats()
   return stats
 end
 
+-- Waits until the calls that are queued have ended.
+local function await_end(queue)
+  if not queue:is_working() then return end
+  local promise = tasks.promise()
+  queue:push(function() tasks.wake(promise) end)
+  tasks.await(promise)
+end
+
 -- Closes the outputs after they have received the records that were already acknowledged.
 local function close_outputs(self)
-  local queues = { self.calls }
-  for _, vehicle in pairs(self.vehicles) do queues[#queues + 1] = vehicle.calls end
-  local left = #queues
-  local function worked_off()
-    left = left - 1
-    if left > 0 then return end
-    for _, output in ipairs(self.options.outputs) do
-      local ran, failure = true, nil
-      if output.close then ran, failure = compat.pcall(output.close, output) end
-      if not ran then notice(self, "output", "an output could not be closed: " .. text_of(failure)) end
-    end
-    self.closed = true
-    end_pauses(self)
+  for _, vehicle in pairs(tables.copy(self.vehicles)) do
+    await_end(vehicle.calls)
   end
-  for _, queue in ipairs(queues) do queue:push(worked_off) end
+  await_end(self.calls)
+  for _, output in ipairs(self.options.outputs) do
+    local ran, failure = true, nil
+    if output.close then ran, failure = compat.pcall(output.close, output) end
+    if not ran then notice(self, "output", "an output could not be closed: " .. text_of(failure)) end
+  end
+  self.closed = true
+  end_pauses(self)
 end
 
 --- Ends all connections and all waits for records. Outputs still get the acknowledged records, and then close. May be called twice.
@@ -599,8 +628,8 @@ function Receiver:close()
     for wait in pairs(waits) do tasks.wake(wait.promise) end
   end
   for reader in pairs(self.readers) do reader:close() end
-  close_outputs(self)
-  fifos.close(self.pool)
+  if self.idle then tasks.wake(self.idle) end
+  tasks.spawn(close_outputs, self)
   if self.options.store then save_all(self) end
 end
 

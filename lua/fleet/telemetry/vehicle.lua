@@ -102,24 +102,29 @@ end
 -- connection the order of arrival counts, because a vehicle's clock may be minutes ahead after waking. Resent values and those of another
 -- connection count by their time.
 local function set(self, record, name, value, at, changed)
-  local known = self.at[name] or self.ended[name]
+  local values, times, ended = self.values, self.at, self.ended
+  local known = times[name] or ended[name]
   if not known and not fields.is_kept(name) then return end
   if known and at < known and (record.resend or self.source ~= record.connection) then return end
-  if not is_same(self.values[name], value) then changed[name] = true end
-  local is_known = value ~= nil
-  self.values[name] = value
-  self.at[name], self.ended[name] = is_known and at or nil, not is_known and at or nil
-  self.current[name] = is_known or nil
-  self.dirty = true
+  if changed and not is_same(values[name], value) then changed[name] = true end
+  values[name], self.dirty = value, true
+  if value == nil then
+    times[name], ended[name], self.current[name] = nil, at, nil
+  else
+    times[name], self.current[name] = at, true
+    if ended[name] then ended[name] = nil end
+  end
 end
 
 --- Takes the newest values of a record. The time of a value is the vehicle's, but never later than its arrival. Returns a set of the fields
---- whose value has changed.
-function M.learn(self, record)
-  local at, changed = math.min(record.at or record.arrived, record.arrived), {}
+--- whose value has changed, if `wants_changed`.
+function M.learn(self, record, wants_changed)
+  local at, changed = math.min(record.at or record.arrived, record.arrived), wants_changed and {} or nil
   for name, value in pairs(record.values) do set(self, record, name, value, at, changed) end
   for _, name in ipairs(record.invalid) do set(self, record, name, nil, at, changed) end
-  for name in pairs(record.texts or {}) do set(self, record, name, nil, at, changed) end
+  if record.texts then
+    for name in pairs(record.texts) do set(self, record, name, nil, at, changed) end
+  end
   self.source = record.connection
   return changed
 end
