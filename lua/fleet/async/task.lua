@@ -72,10 +72,12 @@ end
 
 --- await for a task that waits for further work: run() does not wait for its end.
 function M.await_work(promise)
+  local task = current()
+  raise_if_cancelled(task)
   alive = alive - 1
-  local ran, raised = compat.pcall(await, promise)
+  yield_until_woken(task, promise)
   alive = alive + 1
-  if not ran then error(raised, 0) end
+  if promise.cancelled then error(cancelled_error(), 0) end
 end
 
 --- Sleeps by the loop's clock. seconds: number.

@@ -371,13 +371,8 @@ local function work(self)
   repeat
     drain(self)
     if self.idle or not self.raw then return end
-    local promise = tasks.promise()
-    self.idle = promise
-    local ran, failure = compat.pcall(tasks.await_work, promise)
-    if not ran then
-      if self.idle == promise then self.idle = nil end
-      error(failure, 0)
-    end
+    self.idle = tasks.promise()
+    tasks.await_work(self.idle)
   until not self.raw
 end
 
