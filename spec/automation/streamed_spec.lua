@@ -3,6 +3,8 @@
 local look = require "fleet.automation.look"
 local vehicles = require "fleet.telemetry.vehicle"
 
+local tasks = require "fleet.async"
+
 local VIN = "5YJ3000TEST000001"
 local self, state, calls, now, vehicle, notified
 
@@ -53,7 +55,7 @@ describe("a look", function()
     look.look(self, state, action)
     assert.equal(1, #calls)
     local looked = require("fleet.automation.shared_looks").looked(self)
-    for name in pairs(looked) do looked[name] = now - 86401 end
+    for name in pairs(looked) do looked[name] = tasks.steady() - 86401 end
     look.look(self, state, action)
     assert.equal(2, #calls)
   end)
@@ -78,10 +80,10 @@ describe("a look", function()
     assert.same({ false, nil, now + 60 }, { look.look(self, state, action) })
     assert.equal(1, #calls)
     assert.same({}, notified)
-    vehicle.left_at, state.awake_since = now - 600, now - 600
+    vehicle.left, state.awake_since = tasks.steady() - 600, now - 600
     assert.is_true(look.look(self, state, action))
     assert.equal(2, #calls)
-    vehicle.left_at = now -- it failed before
+    vehicle.left = tasks.steady() - 60 -- it failed before
     assert.is_true(look.look(self, state, action))
     assert.equal(3, #calls)
     connect()
@@ -133,7 +135,7 @@ describe("a look", function()
     vehicle.left = vehicle.left - 60
     look.look(self, state, action)
     assert.same({}, notified)
-    vehicle.left_at = now - 700
+    vehicle.left = tasks.steady() - 700
     look.look(self, state, action)
     assert.equal(1, #notified)
   end)

@@ -148,6 +148,8 @@ function M.look(self, state, action)
       note_source(state, action.sections, true)
       return true, (remember(self, state, action, known, self:wall()))
     end
+    local values_due = streamed.values_due(self, self:wall())
+    if values_due then return false, nil, values_due end
     local ready, err = M.ready_for_live_call(self, state)
     if not ready then return ready, err end
     local again_at = streamed.waits_until(self, state, action, self:wall())
@@ -158,7 +160,7 @@ function M.look(self, state, action)
   local odd, missing = remember(self, state, action, value, self:wall(), more)
   if action.call == "vehicle_data" then
     note_source(state, action.sections, false)
-    streamed.looked(self, action.sections, self:wall())
+    streamed.looked(self, action.sections)
   end
   if #missing > 0 then return M.unreadable(action.call, missing) end
   if action.call == "live_status" then awake_at_connector(self, state, state.seen.live_status, self:wall()) end

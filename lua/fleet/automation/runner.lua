@@ -263,6 +263,7 @@ local function follow_the_clock(self)
   local jump = self.offset and wall - mono - self.offset or 0
   if math.abs(jump) >= least_jump then
     states.shift(self.state, jump)
+    streamed.shift(self, jump)
     shared_looks.forget(self)
   end
   self.offset = wall - mono

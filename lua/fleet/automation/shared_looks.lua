@@ -6,14 +6,16 @@ local M = {}
 
 local common = setmetatable({}, { __mode = "k" }) -- context -> id -> { seen =, at =, did =, looked =, revision = }
 
+local function new(looked) return { seen = {}, at = {}, did = {}, looked = looked, revision = 0 } end
+
 local function common_of(self)
   local of_context = common[self.context] or {}
   common[self.context] = of_context
-  of_context[self.id] = of_context[self.id] or { seen = {}, at = {}, did = {}, looked = {}, revision = 0 }
+  of_context[self.id] = of_context[self.id] or new {}
   return of_context[self.id]
 end
 
---- When billed looks have last shown sections of the car: by section.
+--- When billed looks have last shown sections of the car, by the monotonic clock: by section.
 function M.looked(self)
   if self.dry then
     self.own_looked = self.own_looked or {}
@@ -39,9 +41,10 @@ local function newer(from, to, needs)
   return any
 end
 
---- Forgets what is shared of a car: its moments are those of a clock that was set since.
+--- Forgets what is shared of a car with times of the wall clock, which was set since.
 function M.forget(self)
-  if common[self.context] then common[self.context][self.id] = nil end
+  local of_context = common[self.context]
+  if of_context and of_context[self.id] then of_context[self.id] = new(of_context[self.id].looked) end
 end
 
 --- Shares billed looks and sent commands between automations, so that none takes another's command for the owner's. Called after each

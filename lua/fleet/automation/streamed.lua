@@ -29,11 +29,11 @@ local function receiver_of(self)
 end
 
 --- Notes that a billed look has shown these sections.
-function M.looked(self, sections, now)
-  for _, name in ipairs(sections) do shared_looks.looked(self)[name] = now end
+function M.looked(self, sections)
+  for _, name in ipairs(sections) do shared_looks.looked(self)[name] = tasks.steady() end
 end
 
-local asks_again = 60 -- seconds
+local asks_again = 60 -- seconds; also the time that a car which has just connected gets to send its values
 
 local function last_command_at(state)
   local at = -math.huge
@@ -72,20 +72,33 @@ function M.read(self, state, action, now)
   if not vehicle or not vehicle.online then return nil end
   self.stream_away = nil
   local reads = self.definition.reads
-  return looks().sections(vehicle, action.sections, {
+  local data = looks().sections(vehicle, action.sections, {
     looked = shared_looks.looked(self), seen = state.seen, strict = type(reads) == "function",
     reads = type(reads) == "function" and reads(self.config) or reads or readings.all,
     suffices = function(name, section) return readings.read(name, section, self.definition.needs) ~= nil end,
-  }, now)
+  }, tasks.steady())
+  if data then self.waits = nil end
+  return data
 end
 
---- When to ask again for a car that is awake and not connected: it may be falling asleep. nil: a billed look is due. A car that does not
---- connect is reported once.
+--- While the values of a car that has connected are under way: until when to wait for them. nil: a look may be due.
+function M.values_due(self, now)
+  local waits = self.waits
+  return waits and waits.connected and now < waits.ends and waits.ends or nil
+end
+
+--- When to ask again for a car that is awake and not connected: it may be falling asleep. When it connects, its first values wake the
+--- automation earlier. nil: a billed look is due. A car that does not connect is reported once.
 function M.waits_until(self, state, action, now)
+  self.waits = nil
   local vehicle = vehicle_of(self, state, action, now)
   if not vehicle or vehicle.online then return nil end
-  self.stream_away = looks().is_missing(vehicle, state.awake_since, vehicle.left_at, self.stream_away, now)
-  if not self.stream_away then return now + asks_again end
+  local awake_for = state.awake_since and now - state.awake_since
+  self.stream_away = looks().is_missing(awake_for, vehicle.left and tasks.steady() - vehicle.left, self.stream_away)
+  if not self.stream_away then
+    self.waits = { ends = now + asks_again }
+    return self.waits.ends
+  end
   notices.notify(self, state, { {
     key = "stream away", severity = "warning",
     text = "the car is awake and is not connected to the receiver of telemetry: it is looked at, which is billed",
@@ -94,7 +107,9 @@ end
 
 -- ---- events ----
 
-local function is_event(changed)
+local function is_event(self, record, changed, now)
+  if self.waits and now < self.waits.ends then return true end
+  if record.resend then return false end
   for name in pairs(changed) do
     if events[name] then return true end
   end
@@ -109,8 +124,9 @@ function M.follow(self)
   if not receiver then return end
   self.followed = receiver
   self.end_following = receiver:listen(self.config.car.vin, function(_, what, record, changed)
-    if what ~= "record" or record.resend or not is_event(changed) then return end
     local now = self:wall()
+    if what == "connected" and self.waits then self.waits.connected, self.waits.ends = true, now + asks_again end
+    if what ~= "record" or not is_event(self, record, changed, now) then return end
     if self.event_at and self.event_at <= now then return end -- it waits for an earlier one already
     self.event_at = now
     if self.promise then tasks.wake(self.promise) end
@@ -119,7 +135,15 @@ end
 
 function M.unfollow(self)
   if self.end_following then self.end_following() end
-  self.followed, self.end_following, self.event_at, self.looked_into_at, self.calm = nil, nil, nil, nil, nil
+  self.followed, self.end_following, self.event_at, self.looked_into_at, self.calm, self.waits = nil, nil, nil, nil, nil, nil
+end
+
+--- Moves all times after the wall clock was set by so many seconds.
+function M.shift(self, seconds)
+  local function moved(at) return at and at + seconds end
+  self.event_at, self.looked_into_at = moved(self.event_at), moved(self.looked_into_at)
+  if self.calm then self.calm.at = moved(self.calm.at) end
+  if self.waits then self.waits.ends = moved(self.waits.ends) end
 end
 
 --- When an event is to be looked into: not before the effect of a command has been streamed, and later where events cause many commands.

@@ -197,7 +197,8 @@ local function failure_of(car, now)
     return nil
   end
   if car.state ~= "online" then return car.stream_failure end
-  if not looks().is_missing(car.vehicle, car.awake_since, car.gone_at, car.stream_failure ~= nil, now) then return nil end
+  local awake_for, gone_for = car.awake_since and now - car.awake_since, car.gone_at and now - car.gone_at
+  if not looks().is_missing(awake_for, gone_for, car.stream_failure ~= nil) then return nil end
   return car.stream_failure or "it is awake and not connected to the receiver of telemetry"
 end
 

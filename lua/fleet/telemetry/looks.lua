@@ -14,10 +14,9 @@ M.connects_within = 600
 
 --- Whether billed looks are made at a car that the service reports as awake and that is not connected. Within ten minutes they are not: a
 --- car that falls asleep disconnects some time before the service reports it, and one in a tunnel comes back. A car that failed before gets
---- no more time until it connects. awake_since, gone_at: when it came awake, and when its last connection ended; nil: not known.
-function M.is_missing(vehicle, awake_since, gone_at, failed_before, now)
-  if vehicle.online then return false end
-  return failed_before or now - math.max(awake_since or now, gone_at or -math.huge) >= M.connects_within
+--- no more time until it connects. awake_for, gone_for: seconds since it came awake, and since its last connection ended; nil: not known.
+function M.is_missing(awake_for, gone_for, failed_before)
+  return failed_before or math.min(awake_for or 0, gone_for or math.huge) >= M.connects_within
 end
 
 --- Seconds after a command until its effect has certainly been streamed: fields have intervals.
@@ -99,7 +98,7 @@ end
 
 --- The sections (a list of names) in the form of vehicle_data, or nil when a read is needed. known: { looked = { section = time of its last
 --- read }, seen = { section = its fields }, reads = { section = list of the fields that the caller needs }, strict = all those fields must
---- have a value, suffices = function(name, section): whether the section has what is needed }.
+--- have a value, suffices = function(name, section): whether the section has what is needed }. now: by the clock of known.looked.
 function M.sections(vehicle, list, known, now)
   if not vehicle.online then return nil end
   local data, invalid, out = view.of(vehicle, { age = newest, sections = tables.set(list) }), invalid_by(vehicle, list), {}
