@@ -1,7 +1,6 @@
 -- An automation that waits for its car to connect to the receiver of telemetry, in virtual time; and the wall clock set meanwhile.
 
 local fleet = require "fleet"
-local control = require "fleet.sim.control"
 local houses = require "spec.support.fixtures.mqtt_house"
 local streams = require "fleet.sim.rehearsal.stream"
 
@@ -12,25 +11,19 @@ local function clock() return (fleet.loop.clock()) end
 -- clock and that of the service are right.
 local function run(fields, fn, before)
   local house, said = houses.new { vehicle = { sleep_after = 1e9, charge_state = { charge_limit_soc = 80 } } }, {}
-  local read, began = fleet.loop.clock, clock()
+  local read = fleet.loop.clock
   house.jump = 0
-  fleet.loop.clock = function()
+  function fleet.loop.clock()
     local mono, wall = read()
     return mono, wall + house.jump
   end
-  local function right() return houses.START + clock() - began end
-  function house.service.now() return right() end
+  local function right() return (select(2, read())) end
+  house.service.now = right
   house:run(function()
     local config = { fields = {} }
     for name, interval in pairs(fields) do config.fields[name] = { interval_seconds = interval, resend_interval_seconds = 30 } end
     local source = streams.of_client(house.service, house.client, config)
-    function source.now() return right() end
-    local take = source.raw.take
-    function source.raw:take()
-      local what, record, handle = take(self)
-      if record then record.arrived = select(2, fleet.loop.clock()) end
-      return what, record, handle
-    end
+    source.now = right
     source.is_cut, source.step = not before, 1
     local task = fleet.spawn(function() source:run() end)
     fleet.sleep(before or 0)
@@ -47,7 +40,6 @@ local function run(fields, fn, before)
     task:cancel()
     if not ok then error(failure, 0) end
   end)
-  fleet.loop.clock = read
 end
 
 local function first(said, text)

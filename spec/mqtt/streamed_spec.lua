@@ -234,6 +234,41 @@ describe("a stream that fails", function()
   end)
 end)
 
+describe("the wall clock", function()
+  for _, jump in ipairs { -3600, 3600, -20 * 365 * 86400 } do
+    it("set by " .. jump .. " s causes no look, and what the car sends after that is published", function()
+      run({ vehicle = { sleep_after = 1e9 } }, "everything", function(house, source)
+        local clock, set_by = fleet.loop.clock, 0
+        function fleet.loop.clock()
+          local mono, wall = clock()
+          return mono, wall + set_by
+        end
+        local function right() return (select(2, clock())) end -- the car's clock
+        house.service.now, source.now = right, right
+        local limit = 80
+        local function changes()
+          limit = limit - 1
+          house.car.sections.charge_state.charge_limit_soc = limit
+          fleet.sleep(120)
+          assert.equal(tostring(limit), house:says "charge_limit")
+        end
+        house:start()
+        fleet.sleep(600)
+        for _, seconds in ipairs { jump, 0 } do
+          set_by = seconds
+          source.is_cut = true
+          fleet.sleep(300)
+          source.is_cut = false
+          changes()
+          fleet.sleep(4000)
+          changes()
+        end
+        assert.same({}, house.calls)
+      end)
+    end)
+  end
+end)
+
 describe("the option telemetry", function()
   local telemetry = require "fleet.telemetry"
 

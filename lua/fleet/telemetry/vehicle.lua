@@ -100,12 +100,13 @@ end
 
 -- Takes a value of a record if it is newer; value nil: it is unknown, and an older value that arrives later must not restore it. Within a
 -- connection the order of arrival counts, because a vehicle's clock may be minutes ahead after waking. Resent values and those of another
--- connection count by their time.
+-- connection count by the vehicle's time: after the receiver's clock was set back, `at` would be before all that is known.
 local function set(self, record, name, value, at, changed)
   local values, times, ended = self.values, self.at, self.ended
   local known = times[name] or ended[name]
   if not known and not fields.is_kept(name) then return end
-  if known and at < known and (record.resend or self.source ~= record.connection) then return end
+  local by_time = known and at < known and (record.resend or self.source ~= record.connection)
+  if by_time and (record.at or record.arrived) < known then return end
   if changed and not is_same(values[name], value) then changed[name] = true end
   values[name], self.dirty = value, true
   if value == nil then
