@@ -4,6 +4,7 @@ local stream = require "fleet.stream"
 local cjson = require "cjson"
 local core = require "fleet.core"
 local files = require "spec.support.harness.files"
+local unpack = require("fleet.util.compat").unpack
 local vehicle_pki = require "spec.support.servers.vehicle_pki"
 
 local VIN = "5YJ3000TEST000001"
@@ -129,6 +130,74 @@ describe("a vehicle", function()
     arrived[1].handle:acknowledge()
     got = turn(client, function(bytes) return #bytes > 0 end)
     assert.equal(acknowledgement "tx-1", got)
+  end)
+
+  -- The frames of the receiver, each with a head of two bytes or four.
+  local function framed(envelope)
+    if #envelope < 126 then return "\130" .. string.char(#envelope) .. envelope end
+    return "\130\126" .. string.char(math.floor(#envelope / 256), #envelope % 256) .. envelope
+  end
+  local refusal = framed(stream.refusal "")
+
+  local function held(client, wanted) -- the messages among the arrivals, none of them answered
+    local got, arrived = turn(client, function(_, list) return #list == wanted end, { acknowledge = false })
+    assert.equal("", got)
+    local handles = {}
+    for _, one in ipairs(arrived) do
+      if one.type == "message" then handles[#handles + 1] = one.handle end
+    end
+    return handles
+  end
+
+  it("gets refusals in their order, behind the acknowledgements of earlier messages", function()
+    start()
+    local client = open()
+    client:send(frame(message { txid = "tx-1", payload = soc }) .. frame "garbage" .. frame(message { txid = "tx-2", payload = soc })
+      .. frame(message { txid = "tx-3", payload = "\10\200" }) .. frame(stream.acknowledgement("tx-4", "V")) .. frame "garbage")
+    local one, two = unpack(held(client, 5))
+    two:acknowledge() -- it was stored first
+    assert.equal(acknowledgement "tx-2", (turn(client, function(bytes) return #bytes > 0 end)))
+    one:acknowledge()
+    local wanted = acknowledgement "tx-1" .. refusal .. framed(stream.refusal "tx-3") .. acknowledgement("tx-4", "") .. refusal
+    assert.equal(wanted, (turn(client, function(bytes) return #bytes >= #wanted end)))
+    client:send(frame "garbage")
+    assert.equal(refusal, (turn(client, function(bytes) return #bytes > 0 end))) -- nothing waits: at once
+  end)
+
+  it("gets a refusal behind a message that stays without an answer, and none where the connection has ended", function()
+    start()
+    local client = open()
+    client:send(frame(message { payload = soc }) .. frame "garbage")
+    held(client, 2)[1]:leave()
+    assert.equal(refusal, (turn(client, function(bytes) return #bytes > 0 end)))
+    client:send(frame(message { payload = soc }) .. frame(message { payload = soc }) .. frame "garbage")
+    local handles = held(client, 3)
+    client:close()
+    for _ = 1, 100 do
+      receiver:step()
+      receiver:take()
+    end
+    handles[2]:acknowledge()
+    handles[1]:leave()
+  end)
+
+  it("is read no further while too many refusals wait", function()
+    start { unacknowledged = 4 }
+    local client = open()
+    client:send(frame(message { payload = soc }))
+    local handle = held(client, 1)[1]
+    local count = 0
+    for i = 1, 200 do
+      if i <= 40 then client:send(frame "garbage") end
+      client:step()
+      core.pause(0.0005)
+      receiver:step()
+      while receiver:take() do count = count + 1 end
+    end
+    assert.is_true(count >= 3 and count < 40, tostring(count))
+    handle:acknowledge()
+    local wanted = acknowledgement "tx-1" .. string.rep(refusal, 40)
+    assert.equal(wanted, (turn(client, function(bytes) return #bytes >= #wanted end)))
   end)
 
   it("has no message kept once it is answered: the collector does not see how large it is", function()

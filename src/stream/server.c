@@ -50,6 +50,7 @@ struct connection {
   unsigned events; /* that the poller waits for */
   unsigned references, unacknowledged;
   size_t unacknowledged_bytes;
+  struct arrival *newest;                    /* of the messages that wait for their answer */
   bool admitted, paused, resuming, orphaned; /* orphaned: the receiver has closed */
   double began, deadline;                    /* CLOCK_MONOTONIC; deadline 0: none */
   SSL *ssl;
@@ -176,7 +177,8 @@ static struct arrival *add_arrival(struct stream_server *r, struct connection *c
                                    const char *reason) {
   struct arrival *a = calloc(1, sizeof *a);
   if (!a) return NULL;
-  *a = (struct arrival){.type = type, .connection = c, .at = now(CLOCK_REALTIME), .message = BUF_INIT};
+  *a = (struct arrival){
+      .type = type, .connection = c, .at = now(CLOCK_REALTIME), .message = BUF_INIT, .after = BUF_INIT};
   if (reason) strncpy(a->reason, reason, sizeof a->reason - 1);
   c->references++;
   if (r->last)
@@ -300,26 +302,32 @@ static bool is_own(const struct connection *c, struct bytes sender) {
   return bytes_equal(sender, (struct bytes){(unsigned char *)whole, kind + 1 + id.size});
 }
 
-static void answer(struct connection *c, struct bytes envelope) {
-  frame_write(&c->out, FRAME_IS_BINARY, envelope);
-}
-
-static void acknowledge(struct connection *c, struct bytes txid, struct bytes topic) {
+static void acknowledge(struct buf *out, struct bytes txid, struct bytes topic) {
   struct buf text = BUF_INIT;
   envelope_ack(&text, txid, topic);
-  if (buf_ok(&text)) answer(c, buf_bytes(&text));
+  if (buf_ok(&text)) frame_write(out, FRAME_IS_BINARY, buf_bytes(&text));
   buf_free(&text);
 }
 
-static void refuse_message(struct connection *c, struct bytes txid) {
+static void refuse_message(struct buf *out, struct bytes txid) {
   struct buf text = BUF_INIT;
   envelope_refusal(&text, txid);
-  if (buf_ok(&text)) answer(c, buf_bytes(&text));
+  if (buf_ok(&text)) frame_write(out, FRAME_IS_BINARY, buf_bytes(&text));
   buf_free(&text);
+}
+
+/* Where an answer goes that must not overtake that of a message, NULL: there is none. The maker's server
+ * answers in the order of the messages, and a refusal may be without an id: a vehicle could take one that
+ * overtakes an acknowledgement for the answer of the message before it. */
+static struct buf *behind(struct connection *c, struct arrival *message, unsigned answers) {
+  if (!message) return &c->out;
+  message->after_count += answers;
+  c->unacknowledged += answers;
+  return &message->after;
 }
 
 static void damaged(struct stream_server *r, struct connection *c, struct bytes txid, const char *reason) {
-  refuse_message(c, txid);
+  refuse_message(behind(c, c->newest, 1), txid);
   add_arrival(r, c, ARRIVAL_DAMAGED, reason);
 }
 
@@ -334,7 +342,8 @@ static void take_message(struct stream_server *r, struct connection *c, struct b
   } else if (envelope.txid.size + envelope.topic.size > LONGEST_ECHO) {
     damaged(r, c, nothing, "no telemetry message: its id is longer than 1 KB");
   } else if (envelope.type != ENVELOPE_STREAM) {
-    acknowledge(c, envelope.txid, nothing); /* as the maker does it for kinds that it does not know */
+    /* as the maker does it for kinds that it does not know */
+    acknowledge(behind(c, c->newest, 1), envelope.txid, nothing);
   } else if (!is_configured(envelope.topic) && !is_own(c, envelope.sender_id)) {
     damaged(r, c, envelope.txid, "the message names another sender than its certificate");
   } else {
@@ -344,6 +353,10 @@ static void take_message(struct stream_server *r, struct connection *c, struct b
       end(r, c, 1011, bytes_of("out of memory")); /* without an answer: the vehicle sends it again */
       return;
     }
+    a->waits = true;
+    a->older = c->newest;
+    if (a->older) a->older->newer = a;
+    c->newest = a;
     c->unacknowledged++;
     c->unacknowledged_bytes += message.size;
   }
@@ -798,9 +811,27 @@ struct arrival *stream_server_take(struct stream_server *r) {
   return a;
 }
 
-static void answered(struct stream_server *r, struct connection *c, size_t size) {
-  c->unacknowledged--;
-  c->unacknowledged_bytes -= size;
+static void wait_no_more(struct connection *c, struct arrival *a) {
+  if (!a->waits) return;
+  a->waits = false;
+  if (a->older) a->older->newer = a->newer;
+  if (a->newer)
+    a->newer->older = a->older;
+  else
+    c->newest = a->older;
+}
+
+/* The message has its answer, or gets none. Answers behind it follow, or stay behind one that still waits. */
+static void answered(struct stream_server *r, struct connection *c, struct arrival *a) {
+  wait_no_more(c, a);
+  c->unacknowledged -= 1 + a->after_count;
+  c->unacknowledged_bytes -= a->message.size;
+  struct buf *out = behind(c, a->older, a->after_count);
+  buf_add(out, a->after.data, a->after.size);
+  if (!buf_ok(&a->after) || !buf_ok(out)) {
+    drop(r, c, "out of memory");
+    return;
+  }
   if (!flush(r, c) || c->state != OPEN || !c->paused || (c->unacknowledged && is_behind(r, c, 2))) return;
   c->paused = false;
   watch(r, c);
@@ -813,25 +844,27 @@ void arrival_acknowledge(struct stream_server *r, struct arrival *a, bool good) 
   a->answered = true;
   if (c->state != OPEN) return;
   if (good)
-    acknowledge(c, a->envelope.txid, a->envelope.topic);
+    acknowledge(&c->out, a->envelope.txid, a->envelope.topic);
   else
-    refuse_message(c, a->envelope.txid);
+    refuse_message(behind(c, a->older, 1), a->envelope.txid);
   if (good) r->acknowledged++;
-  answered(r, c, a->message.size);
+  answered(r, c, a);
 }
 
 void arrival_leave(struct stream_server *r, struct arrival *a) {
   if (a->type != ARRIVAL_MESSAGE || a->answered) return;
   a->answered = true;
   if (a->connection->state != OPEN) return;
-  answered(r, a->connection, a->message.size);
+  answered(r, a->connection, a);
 }
 
 void arrival_free(struct arrival *a) {
   if (!a) return;
   struct connection *c = a->connection;
+  wait_no_more(c, a);
   if (--c->references == 0 && c->orphaned) release(c);
   buf_free(&a->message);
+  buf_free(&a->after);
   free(a);
 }
 

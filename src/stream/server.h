@@ -46,7 +46,11 @@ struct arrival {
   struct buf message;       /* the envelope's bytes, or the text; of the others empty */
   struct envelope envelope; /* views into message */
   bool answered;
-  char reason[160]; /* of what was refused, damaged, or ended */
+  bool waits; /* a message for its answer; older, newer: its neighbours that wait, too */
+  struct arrival *older, *newer;
+  struct buf after;     /* frames that follow its answer: those of later messages that did not wait */
+  unsigned after_count; /* of them */
+  char reason[160];     /* of what was refused, damaged, or ended */
 };
 
 enum { NETWORKS = 64 };
