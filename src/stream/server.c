@@ -827,7 +827,7 @@ static void answered(struct stream_server *r, struct connection *c, struct arriv
   c->unacknowledged -= 1 + a->after_count;
   c->unacknowledged_bytes -= a->message.size;
   struct buf *out = behind(c, a->older, a->after_count);
-  buf_add(out, a->after.data, a->after.size);
+  if (a->after.size) buf_add(out, a->after.data, a->after.size);
   if (!buf_ok(&a->after) || !buf_ok(out)) {
     drop(r, c, "out of memory");
     return;
