@@ -3,6 +3,8 @@
 local look = require "fleet.automation.look"
 local vehicles = require "fleet.telemetry.vehicle"
 
+local shared_looks = require "fleet.automation.shared_looks"
+local streamed = require "fleet.automation.streamed"
 local tasks = require "fleet.async"
 
 local VIN = "5YJ3000TEST000001"
@@ -54,7 +56,7 @@ describe("a look", function()
     look.look(self, state, action)
     look.look(self, state, action)
     assert.equal(1, #calls)
-    local looked = require("fleet.automation.shared_looks").looked(self)
+    local looked = shared_looks.looked(self)
     for name in pairs(looked) do looked[name] = tasks.steady() - 86401 end
     look.look(self, state, action)
     assert.equal(2, #calls)
@@ -69,6 +71,18 @@ describe("a look", function()
     streams { ChargeLimitSoc = 90 }
     look.look(self, state, action)
     assert.equal(2, #calls)
+  end)
+
+  it("is not made again because the wall clock was set", function()
+    self.dry = false
+    connect()
+    streams { DetailedChargeState = "Stopped", BatteryLevel = 61, ChargeLimitSoc = 90 }
+    look.look(self, state, action)
+    look.look(self, state, action)
+    assert.equal(1, #calls)
+    shared_looks.forget(self)
+    look.look(self, state, action)
+    assert.equal(1, #calls)
   end)
 
   it("waits while a car that has disconnected may be falling asleep, and is made ten minutes later", function()
@@ -139,4 +153,27 @@ describe("a look", function()
     look.look(self, state, action)
     assert.equal(1, #notified)
   end)
+end)
+
+describe("the wall clock", function()
+  for _, jump in ipairs { -3600, 3600 } do
+    it("set by " .. jump .. " s moves when an event is looked into, and the end of a wait", function()
+      local hear
+      self.context.receiver.listen = function(_, _, fn)
+        hear = fn
+        return function() end
+      end
+      streamed.follow(self)
+      hear(nil, "record", {}, { Locked = true })
+      assert.equal(now, streamed.due_at(self, state))
+      assert.is_false((look.look(self, state, action))) -- it waits for the car
+      hear(nil, "connected", {})
+      assert.equal(now + 60, streamed.values_due(self, now))
+      now = now + jump
+      streamed.shift(self, jump)
+      assert.equal(now, streamed.due_at(self, state))
+      assert.equal(now + 60, streamed.values_due(self, now))
+      assert.is_nil(streamed.values_due(self, now + 60))
+    end)
+  end
 end)

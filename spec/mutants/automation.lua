@@ -2,6 +2,7 @@ local damage, back = "spec/automation/damage_spec.lua", "spec/automation/put_bac
 local reading = "spec/automation/surplus_reading_spec.lua"
 local prices, ensure, notices = "spec/automation/no_prices_spec.lua", "spec/automation/ensure_spec.lua", "spec/automation/notices_spec.lua"
 local runner, late = "spec/automation/runner_spec.lua", "spec/automation/charge_by_spec.lua"
+local connects, streamed = "spec/automation/connects_spec.lua", "spec/automation/streamed_spec.lua"
 
 return {
   -- what a reply tells
@@ -35,4 +36,15 @@ return {
   { "lua/fleet/automation/charging/plan.lua", "return slots, bare * 3600 > deadline - now", "return slots, late", { prices } },
   { "lua/fleet/automation/builtin/charge_by.lua", "config.last.date ~= date", "true", { prices } },
   { "lua/fleet/automation/charging/by_command.lua", "if config.go_on then plans.note_late(m, f) end", "plans.note_late(m, f)", { late } },
+  -- a car that streams
+  { "lua/fleet/automation/streamed.lua", "if self.waits and now < self.waits.ends then return true end", "", { connects } },
+  { "lua/fleet/automation/streamed.lua", "self.waits.connected, self.waits.ends = true, now + asks_again", "self.waits.connected = true",
+    { connects } },
+  { "lua/fleet/automation/streamed.lua", "waits.connected and now < waits.ends and waits.ends or nil", "nil", { connects } },
+  { "lua/fleet/automation/streamed.lua", "vehicle.left and tasks.steady() - vehicle.left", "vehicle.left_at and now - vehicle.left_at",
+    { connects } },
+  { "lua/fleet/automation/streamed.lua", "if self.waits then self.waits.ends = moved(self.waits.ends) end", "", { streamed } },
+  { "lua/fleet/automation/streamed.lua", "self.event_at, self.looked_into_at = moved", "self.looked_into_at, self.looked_into_at = moved",
+    { streamed } },
+  { "lua/fleet/automation/shared_looks.lua", "new(of_context[self.id].looked)", "nil", { streamed } },
 }

@@ -152,6 +152,9 @@ describe("the view", function()
 
   it("has the defrost mode where that is streamed, else what the defrosting of a preconditioning says", function()
     assert.equal(0, data_of { DefrostMode = "Off", DefrostForPreconditioning = true }.climate_state.defrost_mode)
+    local count = 0
+    view.each(vehicle_with { DefrostMode = "Max", DefrostForPreconditioning = true }, function() count = count + 1 end)
+    assert.equal(1, count) -- only one of the two has the place
     assert.equal(2, data_of { DefrostForPreconditioning = true }.climate_state.defrost_mode)
     assert.equal(2, data_of({ DefrostForPreconditioning = true }, { "DefrostMode" }).climate_state.defrost_mode)
   end)
