@@ -67,5 +67,5 @@ return {
   { "src/stream/frames.c", "f->skipping || size > f->limit - f->message.size", "false", { stream } },
   { "lua/fleet/telemetry/outputs/teslamate.lua", "if self.token and not (", "if false and not (", { teslamate } },
   { "lua/fleet/telemetry/looks.lua", "return failed_before or", "return", { looks } },
-  { "lua/fleet/telemetry/looks.lua", "math.max(awake_since or now, gone_at or -math.huge) >= M.connects_within", "0 >= 0", { looks } },
+  { "lua/fleet/telemetry/looks.lua", "math.min(awake_for or 0, gone_for or math.huge) >= M.connects_within", "0 >= 0", { looks } },
 }

@@ -148,6 +148,9 @@ describe("the view", function()
       local data = data_of { ACChargingEnergyIn = 3, DCChargingEnergyIn = 40, FastChargerPresent = fast }
       assert.equal(energy, data.charge_state.charge_energy_added)
     end
+    local values = { ACChargingEnergyIn = 3, FastChargerPresent = true } -- what AC added is of an earlier session
+    assert.is_nil(data_of(values).charge_state.charge_energy_added)
+    assert.is_nil(data_of(values, { "DCChargingEnergyIn" }).charge_state.charge_energy_added)
   end)
 
   it("has the defrost mode where that is streamed, else what the defrosting of a preconditioning says", function()

@@ -111,7 +111,7 @@ local function takes_part(name, values)
   local fast = values.FastChargerPresent == true or dc ~= nil and dc > 0
   if name == "ACChargingPower" then return not dc or ac ~= nil and ac >= dc end
   if name == "DCChargingPower" then return dc ~= nil and (not ac or dc > ac) end
-  if name == "ACChargingEnergyIn" then return not fast or values.DCChargingEnergyIn == nil end
+  if name == "ACChargingEnergyIn" then return not fast end
   if name == "DCChargingEnergyIn" then return fast or values.ACChargingEnergyIn == nil end
   if name == "EstimatedHoursToChargeTermination" then return values.TimeToFullCharge == nil end
   if name == "DefrostForPreconditioning" then return values.DefrostMode == nil end
