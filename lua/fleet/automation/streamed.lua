@@ -77,27 +77,27 @@ function M.read(self, state, action, now)
     reads = type(reads) == "function" and reads(self.config) or reads or readings.all,
     suffices = function(name, section) return readings.read(name, section, self.definition.needs) ~= nil end,
   }, tasks.steady())
-  if data then self.waits = nil end
+  if data then self.awaited = nil end
   return data
 end
 
 --- While the values of a car that has connected are under way: until when to wait for them. nil: a look may be due.
 function M.values_due(self, now)
-  local waits = self.waits
-  return waits and waits.connected and now < waits.ends and waits.ends or nil
+  local awaited = self.awaited
+  return awaited and awaited.connected and now < awaited.ends and awaited.ends or nil
 end
 
 --- When to ask again for a car that is awake and not connected: it may be falling asleep. When it connects, its first values wake the
 --- automation earlier. nil: a billed look is due. A car that does not connect is reported once.
 function M.waits_until(self, state, action, now)
-  self.waits = nil
+  self.awaited = nil
   local vehicle = vehicle_of(self, state, action, now)
   if not vehicle or vehicle.online then return nil end
   local awake_for = state.awake_since and now - state.awake_since
   self.stream_away = looks().is_missing(awake_for, vehicle.left and tasks.steady() - vehicle.left, self.stream_away)
   if not self.stream_away then
-    self.waits = { ends = now + asks_again }
-    return self.waits.ends
+    self.awaited = { ends = now + asks_again }
+    return self.awaited.ends
   end
   notices.notify(self, state, { {
     key = "stream away", severity = "warning",
@@ -108,7 +108,7 @@ end
 -- ---- events ----
 
 local function is_event(self, record, changed, now)
-  if self.waits and now < self.waits.ends then return true end
+  if self.awaited and now < self.awaited.ends then return true end
   if record.resend then return false end
   for name in pairs(changed) do
     if events[name] then return true end
@@ -125,7 +125,7 @@ function M.follow(self)
   self.followed = receiver
   self.end_following = receiver:listen(self.config.car.vin, function(_, what, record, changed)
     local now = self:wall()
-    if what == "connected" and self.waits then self.waits.connected, self.waits.ends = true, now + asks_again end
+    if what == "connected" and self.awaited then self.awaited.connected, self.awaited.ends = true, now + asks_again end
     if what ~= "record" or not is_event(self, record, changed, now) then return end
     if self.event_at and self.event_at <= now then return end -- it waits for an earlier one already
     self.event_at = now
@@ -135,7 +135,7 @@ end
 
 function M.unfollow(self)
   if self.end_following then self.end_following() end
-  self.followed, self.end_following, self.event_at, self.looked_into_at, self.calm, self.waits = nil, nil, nil, nil, nil, nil
+  self.followed, self.end_following, self.event_at, self.looked_into_at, self.calm, self.awaited = nil, nil, nil, nil, nil, nil
 end
 
 --- Moves all times after the wall clock was set by so many seconds.
@@ -143,7 +143,7 @@ function M.shift(self, seconds)
   local function moved(at) return at and at + seconds end
   self.event_at, self.looked_into_at = moved(self.event_at), moved(self.looked_into_at)
   if self.calm then self.calm.at = moved(self.calm.at) end
-  if self.waits then self.waits.ends = moved(self.waits.ends) end
+  if self.awaited then self.awaited.ends = moved(self.awaited.ends) end
 end
 
 --- When an event is to be looked into: not before the effect of a command has been streamed, and later where events cause many commands.
