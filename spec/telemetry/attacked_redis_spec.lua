@@ -105,7 +105,7 @@ describe("the output redis", function()
     local car = open()
     server.signal "STOP"
     car:send { txid = "a", values = { Soc = 71 } }
-    turn(function() return is_noticed "records wait for an output" end)
+    turn(function() return is_noticed "records wait for the output redis: " end)
     assert.is_nil(car.acknowledged[1])
     server.signal "CONT"
     turn(function()

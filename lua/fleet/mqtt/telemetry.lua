@@ -14,10 +14,10 @@ local M = {}
 
 local stream, no_stream = optional_module.find "stream"
 
-local confirm_seconds = 20
+local confirm_seconds, check_seconds = 20, 10
 local most_unconfirmed = 100 -- messages of one record: the link's queue is 1000 for all records
 
-local Mqtt = {}
+local Mqtt = { name = "mqtt" }
 Mqtt.__index = Mqtt
 
 --- given: broker, user, password, broker_ca_file, cert_file, key_file, mqtt_id as of the bridge; base: the first part of the topics
@@ -32,7 +32,7 @@ function M.new(given)
   if not stream then return errors.failure("unsupported", no_stream) end
   local library, err, kind = links.library()
   if not library then return nil, err, kind end
-  local self = setmetatable({ base = base, retain = given.retain == true }, Mqtt)
+  local self = setmetatable({ base = base, retain = given.retain == true, broker = given.broker }, Mqtt)
   self.link = links.new {
     library = library,
     broker = {
@@ -40,7 +40,10 @@ function M.new(given)
       ca_file = given.broker_ca_file, cert_file = given.cert_file, key_file = given.key_file, client_id = given.mqtt_id,
       will_topic = base .. "/receiver", will = "offline",
     },
-    on_message = function() end, on_state = function() end,
+    on_message = function() end, on_state = function(state, problem)
+      if state == "lost" then self.problem = problem elseif state == "connected" then self.problem = nil end
+      if self.checked then tasks.wake(self.checked) end
+    end,
   }
   self.task = tasks.spawn(function() self.link:run() end)
   return self
@@ -99,6 +102,30 @@ local function messages_of(self, record)
 end
 M.messages_of = messages_of
 
+-- What to do about an error of the connection, by its kind.
+local cures = {
+  auth = "correct the options user and password",
+  tls = "the certificate must be for the host of the address, and its authority in the option broker_ca_file, or known to the system",
+}
+
+local function cure_of(err)
+  if cures[err.kind] then return cures[err.kind] end
+  if string.find(err.message, "ended", 1, true) then return "mqtt:// is without TLS, mqtts:// with TLS: correct the address" end
+  return "start the broker, or correct the address"
+end
+
+--- Waits until the link has tried to connect. Returns true when it is connected, or nil, err, kind with what to do.
+function Mqtt:check()
+  if not self.link.connected then
+    self.checked = tasks.promise()
+    tasks.await_for(self.checked, check_seconds)
+    self.checked = nil
+  end
+  if self.link.connected then return true end
+  local err = self.problem or errors.new("timeout", "the broker at " .. self.broker .. " does not answer")
+  return errors.failure(err.kind, err.message .. ": " .. cure_of(err))
+end
+
 -- Publishes the messages first to last of a list. Returns true once the broker has confirmed them, or nil, err, kind.
 local function publish_confirmed(self, messages, first, last)
   local entries = {}
@@ -109,7 +136,8 @@ local function publish_confirmed(self, messages, first, last)
     if not entry.promise.done then tasks.await_for(entry.promise, confirm_seconds) end
     if not entry.confirmed then
       for _, one in ipairs(entries) do self.link:forget(one) end
-      return errors.failure("network", "the broker has not confirmed within " .. confirm_seconds .. " seconds")
+      return errors.failure("network", "the broker has not confirmed within " .. confirm_seconds .. " seconds"
+        .. (self.problem and ": " .. self.problem.message or ""))
     end
   end
   return true
@@ -136,6 +164,7 @@ end
 
 function Mqtt:close()
   self.link:stop()
+  if self.checked then tasks.wake(self.checked) end
 end
 
 return M

@@ -211,6 +211,26 @@ local function end_pauses(self)
   for promise in pairs(self.pauses) do tasks.wake(promise) end
 end
 
+local function name_of(output) return type(output.name) == "string" and "the output " .. output.name or "an output" end
+
+-- Checks an output at the start until it can be used: without records, a wrong address or password would not show.
+local function check_output(self, output)
+  local seconds = 1
+  while self.raw do
+    local ran, done, err = compat.pcall(output.check, output)
+    if not self.raw then return end
+    if ran and done then
+      if self.failing[output] then notice(self, output, name_of(output) .. " can be used now") end
+      self.failing[output] = nil
+      return
+    end
+    self.failing[output] = true
+    notice(self, output, name_of(output) .. " cannot be used, and records wait: " .. text_of(ran and err or done))
+    pause(self, seconds)
+    seconds = math.min(seconds * 2, 30)
+  end
+end
+
 -- Stores a record in one output. While the output is unavailable, the vehicle waits. A closing receiver tries once more.
 local function store_in(self, output, record)
   local seconds = 1
@@ -218,10 +238,10 @@ local function store_in(self, output, record)
     local done, err = output:store(record)
     if done and self.failing[output] then
       self.failing[output] = nil
-      notice(self, output, "records are stored again")
+      notice(self, output, name_of(output) .. " stores records again")
     end
     if done or not self.raw then return done end
-    if not self.failing[output] then notice(self, output, "records wait for an output: " .. tostring(err)) end
+    if not self.failing[output] then notice(self, output, "records wait for " .. name_of(output) .. ": " .. text_of(err)) end
     self.failing[output] = true
     if self.raw then pause(self, seconds) end
     seconds = math.min(seconds * 2, 30)
@@ -483,6 +503,9 @@ function M.new(given)
     self:arrived()
   end)
   self:remarks()
+  for _, output in ipairs(read.outputs) do
+    if output.check then tasks.spawn(check_output, self, output) end
+  end
   return self
 end
 

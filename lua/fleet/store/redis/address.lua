@@ -132,7 +132,7 @@ end
 
 local function from_file(path)
   local text, facts, kind = core.file_read(path, 4096)
-  if not text then return nil, facts, kind end
+  if not text then return errors.failure(kind, "the password file " .. path .. ": " .. facts.message) end
   if facts.mode % 64 ~= 0 then
     return errors.failure("store", "the password file " .. path .. " is open to others: chmod 600 it")
   end

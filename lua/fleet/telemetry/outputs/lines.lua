@@ -14,7 +14,7 @@ function M.line(record)
   return core.json_encode(line, "invalid alerts errors")
 end
 
-local Lines = {}
+local Lines = { name = "lines" }
 Lines.__index = Lines
 
 --- given.write: function(text) → true, or a Lua file (io.stdout); or given.path: a file to append to.

@@ -26,8 +26,20 @@ for _, i in ipairs(newer) do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1] ..
 return 1
 ]]
 
-local Redis = {}
+local Redis = { name = "redis" }
 Redis.__index = Redis
+
+-- What to do about an error of the connection, by a part of its text.
+local cures = {
+  { "NOPERM", "the user needs the commands EVAL, XADD, HGET, HSET, HGETALL, SCRIPT and PING, and the keys of the prefix" },
+  { "NOAUTH", "add password_file or password_env to the address, as in redis://localhost?password_env=NAME" },
+  { "WRONGPASS", "correct the user or the password, which password_file or password_env of the address names" },
+  { "password", "correct password_file or password_env of the address" },
+  { "wrong version number", "the server has no TLS at this port: correct the port, or use redis:// on the same machine" },
+  { "closed the connection", "a server with TLS needs rediss:// in place of redis://" },
+  { "is not believed", "name the authority of its certificate in the address: rediss://HOST?ca_file=FILE" },
+  { "error:", "correct ca_file of the address" }, -- of OpenSSL, about the file
+}
 
 --- given.address: as of fleet.store.redis, with its further options; given.stream: the prefix of the keys ("telemetry:"); given.most:
 --- entries of a stream (10000). It connects at first use. Returns the output, or nil, err, kind.
@@ -58,6 +70,16 @@ local function add_fields(words, record)
   for name, value in pairs(record.values or {}) do add(name, core.json_encode { v = value }) end
   for _, name in ipairs(record.invalid or {}) do add(name, "") end
   for name in pairs(record.texts or {}) do add(name, "") end
+end
+
+--- Connects. Returns true, or nil, err, kind with what to do.
+function Redis:check()
+  local done, err, kind = self.redis.acts.link:ready()
+  if done then return true end
+  for _, cure in ipairs(cures) do
+    if string.find(err.message, cure[1], 1, true) then return errors.failure(kind, err.message .. ": " .. cure[2]) end
+  end
+  return errors.failure(kind, err.message .. ": start the server, or correct the address")
 end
 
 --- Adds a record. Returns true once Redis has answered, or nil, err, kind.

@@ -144,7 +144,7 @@ end
 
 -- ---- incoming messages ----
 
-local Teslamate = {}
+local Teslamate = { name = "teslamate" }
 Teslamate.__index = Teslamate
 
 local arrivals = {}
