@@ -128,7 +128,7 @@ describe("an output that fails again after it has worked", function()
       turn(function() return count_notices "the disk is full" == round and next(receiver.pauses) end)
       works = true
       for promise in pairs(receiver.pauses) do tasks.wake(promise) end -- instead of a second
-      turn(function() return #car.acknowledged == round and count_notices "stored again" == round end)
+      turn(function() return #car.acknowledged == round and count_notices "stores records again" == round end)
     end
   end)
 end)
