@@ -91,7 +91,7 @@ VERSIONS = 5.1 5.3 jit
 .PHONY: test-versions portable-specs $(VERSIONS:%=test-%) $(VERSIONS:%=run-%)
 VERSION_DEPS = lua5.1 liblua5.1-0-dev lua5.3 liblua5.3-dev luajit2 libluajit2-5.1-dev
 # What is left out, and why: doc/manual/versions.md.
-PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energy http registration resources server tables tariff time util \
+PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energy http registration resources server stream tables tariff time util \
   $(addprefix automation/,charge_by_spec.lua charge_schedule_spec.lua ensure_spec.lua house_spec.lua notices_spec.lua prices_spec.lua \
     restart_spec.lua runner_spec.lua surplus_charge_spec.lua sync_schedules_spec.lua tariff_sync_spec.lua together_spec.lua) \
   $(addprefix contract/,automations_spec.lua foreign_values_spec.lua interface_spec.lua stores_spec.lua versions_spec.lua) \
@@ -105,7 +105,9 @@ PORTABLE = $(addprefix spec/,async budget call chart client confirm crypto energ
     session_api_spec.lua session_pool_spec.lua session_spec.lua transport_spec.lua) \
   $(addprefix sim/,commands_spec.lua energy_spec.lua faults_spec.lua garage_spec.lua matrix_spec.lua oauth_spec.lua pages_spec.lua physics_spec.lua \
     sample_spec.lua service_spec.lua sharing_spec.lua signed_data_spec.lua signed_forms_spec.lua signed_spec.lua sim_spec.lua states_spec.lua time_spec.lua walk_spec.lua) \
-  $(addprefix store/,adapted_spec.lua damage_spec.lua disk_spec.lua file_spec.lua memory_spec.lua redis_spec.lua sealed_spec.lua))
+  $(addprefix store/,adapted_spec.lua damage_spec.lua disk_spec.lua file_spec.lua memory_spec.lua redis_spec.lua sealed_spec.lua) \
+  $(addprefix telemetry/,attacked_redis_spec.lua attacked_spec.lua behind_spec.lua clock_spec.lua looks_spec.lua outputs_spec.lua \
+    proxy_protocol_spec.lua teslamate_spec.lua view_spec.lua $(if $(filter-out 5.1,$(LUA_VERSION)),bad_day_spec.lua receiver_spec.lua)))
 
 test-versions:
 	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(VERSION_DEPS)"
