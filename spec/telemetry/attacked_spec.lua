@@ -73,6 +73,33 @@ describe("on_record", function()
     for i = 1, 3 do car:send { values = { Soc = i } } end
     turn(function() return count == 3 and count_notices "cannot be printed" == 1 end)
   end)
+
+  local ways = {
+    ["cancels its task"] = function() tasks.current():cancel() end,
+    ["yields outside of fleet's waits"] = function() coroutine.yield() end,
+    ["yields so without end"] = function() while true do coroutine.yield() end end,
+  }
+  for name, way in pairs(ways) do
+    it("that " .. name .. " fails no other record, and no other vehicle waits for its next one", function()
+      local stored = {}
+      start { ack = "when_stored", on_record = function(record)
+        if record.txid == "bad" then way() end
+        fleet.sleep(0.001)
+        stored[#stored + 1] = record.txid
+        return true
+      end }
+      local one, other = open(nil, VIN), open(nil, OTHER)
+      for _, txid in ipairs { "bad", "a" } do one:send { txid = txid, values = { Soc = 1 } } end
+      for _, txid in ipairs { "b", "c" } do other:send { txid = txid, values = { Soc = 1 } } end
+      for _ = 1, 4 do -- all arrive in one step
+        one:step()
+        other:step()
+      end
+      turn(function() return #one.acknowledged == 1 and #other.acknowledged == 2 end)
+      table.sort(stored)
+      assert.same({ "a", "b", "c" }, stored)
+    end)
+  end
 end)
 
 describe("close", function()

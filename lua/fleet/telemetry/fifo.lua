@@ -24,14 +24,15 @@ local function call(self, fn, ...)
   if not ok then pcall(self.on_failure, failure, self.name) end -- without memory it fails, too; the queue goes on
 end
 
+-- A function may cancel the task: the other functions then need another one, because their waits would fail.
 local function work_off(self)
-  while self.first <= self.last do
+  while self.first <= self.last and not self.worker.cancelled do
     local fn = self[self.first]
     self[self.first] = nil
     self.first = self.first + 1
     call(self, fn)
   end
-  self.worker = false
+  self.worker = self.first <= self.last and tasks.spawn(work_off, self)
 end
 
 --- Queues a function, which may wait. It runs in a task of its own.

@@ -375,10 +375,10 @@ local function take_arrival(self, what, record, handle)
   notice(self, "function", "what a vehicle sent was not taken: " .. text_of(failure))
 end
 
--- Takes what has arrived, for some milliseconds; the rest waits for the next iteration of the loop.
+-- Takes what has arrived, for some milliseconds; the rest waits for the next iteration of the loop. A function may cancel the task.
 local function drain(self)
-  local until_ = tasks.real() + longest_drain
-  while self.raw do
+  local until_, task = tasks.real() + longest_drain, tasks.current()
+  while self.raw and not task.cancelled do
     local what, record, handle = self.raw:take()
     if not what then return end
     take_arrival(self, what, record, handle)
@@ -471,6 +471,7 @@ function Receiver:arrived()
     self.idle = nil
     task = idle and tasks.continue(idle) or tasks.start(work, self)
   until self.idle or task.state ~= "running" -- running: a function waits
+  if task.cancelled and self.raw then tasks.spawn(Receiver.arrived, self) end -- by a function; others may have arrived
   keep_values(self)
 end
 
