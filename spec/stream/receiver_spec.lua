@@ -409,7 +409,12 @@ describe("a certificate", function()
     assert.equal(acknowledgement "tx-1", (turn(first, function(bytes) return #bytes > 0 end)))
     local _, err, kind = receiver:renew { certificate = "nothing", certificate_key = "x", client_ca = pki.authorities }
     assert.equal("invalid", kind)
-    assert.matches("PEM is wanted", err.message)
+    assert.matches("^certificate: .*PEM is wanted", err.message)
+    renewed.client_ca = "nothing"
+    assert.matches("^client_ca: .*PEM is wanted", (select(2, receiver:renew(renewed))).message)
+    renewed.client_ca, renewed.certificate_key = pki.authorities, pki.server.key
+    _, err, kind = receiver:renew(renewed)
+    assert.same({ "tls", "certificate_key: this key does not belong to the certificate" }, { kind, err.message })
     other.close()
   end)
 end)
@@ -517,7 +522,7 @@ describe("a receiver", function()
     local got, err, kind = stream.receiver(options)
     assert.is_nil(got)
     assert.equal("invalid", kind)
-    assert.matches("key cannot be read", err.message)
+    assert.matches("^certificate_key: it cannot be read", err.message)
     options.certificate_key = pki.vehicle(VIN).key
     assert.equal("tls", (select(3, stream.receiver(options))))
     start()

@@ -85,7 +85,7 @@ static int l_certificates(lua_State *L) {
   struct bytes pem = check_bytes(L, 1);
   struct certificates *c = box_new(L, &certificates_type, sizeof *c, 0);
   int box = lua_gettop(L);
-  c->all = certificates_of(pem, &e);
+  c->all = certificates_of(pem, "certificate", &e);
   if (!c->all) return push_failure(L, &e);
   box_open(L, box);
   lua_createtable(L, sk_X509_num(c->all), 0);
@@ -108,8 +108,8 @@ static int l_verify_server(lua_State *L) {
   const char *host = luaL_checkstring(L, 3);
   bool alone = lua_toboolean(L, 4);
   lua_Integer at = luaL_optinteger(L, 5, 0);
-  STACK_OF(X509) *chain = certificates_of(chain_pem, &e);
-  STACK_OF(X509) *authorities = chain ? certificates_of(ca_pem, &e) : NULL;
+  STACK_OF(X509) *chain = certificates_of(chain_pem, "chain", &e);
+  STACK_OF(X509) *authorities = chain ? certificates_of(ca_pem, "client_ca", &e) : NULL;
   bool good = authorities && trust_server(chain, authorities, host, alone, (int64_t)at, &e);
   sk_X509_pop_free(chain, X509_free);
   sk_X509_pop_free(authorities, X509_free);

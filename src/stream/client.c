@@ -26,7 +26,7 @@ static bool library_failure(const char *what, struct err *e) {
 }
 
 static bool believe(SSL_CTX *context, struct bytes pem, struct err *e) {
-  STACK_OF(X509) *list = certificates_of(pem, e);
+  STACK_OF(X509) *list = certificates_of(pem, "server_ca", e);
   if (!list) return false;
   bool good = true;
   for (int i = 0; good && i < sk_X509_num(list); i++)

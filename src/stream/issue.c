@@ -27,7 +27,7 @@ static bool library_failure(struct err *e) {
 static bool read_issuer(struct making *m, const struct issue *wanted, struct err *e) {
   char no_passphrase[] = "";
   if (!wanted->issuer.size) return true;
-  m->issuers = certificates_of(wanted->issuer, e);
+  m->issuers = certificates_of(wanted->issuer, "issuer", e);
   if (!m->issuers) return false;
   BIO *in = BIO_new_mem_buf(wanted->issuer_key.data, (int)wanted->issuer_key.size);
   m->signer = in ? PEM_read_bio_PrivateKey(in, NULL, NULL, no_passphrase) : NULL;

@@ -83,7 +83,7 @@ static bool library_failure(const char *what, struct err *e) {
 static SSL_CTX *new_context(struct bytes certificate, struct bytes key, struct bytes client_ca,
                             struct err *e) {
   ERR_clear_error();
-  STACK_OF(X509) *authorities = client_ca.data ? certificates_of(client_ca, e) : NULL;
+  STACK_OF(X509) *authorities = client_ca.data ? certificates_of(client_ca, "client_ca", e) : NULL;
   if (client_ca.data && !authorities) return NULL;
   SSL_CTX *context = SSL_CTX_new(TLS_server_method());
   bool good = context && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;

@@ -450,8 +450,8 @@ static int l_verify(lua_State *L) {
   struct bytes chain_pem = check_bytes(L, 1), ca_pem = check_bytes(L, 2);
   lua_Integer at = luaL_optinteger(L, 3, 0);
   err_clear(&e);
-  STACK_OF(X509) *chain = certificates_of(chain_pem, &e);
-  STACK_OF(X509) *authorities = chain ? certificates_of(ca_pem, &e) : NULL;
+  STACK_OF(X509) *chain = certificates_of(chain_pem, "chain", &e);
+  STACK_OF(X509) *authorities = chain ? certificates_of(ca_pem, "client_ca", &e) : NULL;
   bool good = authorities && trust_chain(chain, authorities, (int64_t)at, &e) &&
               identity_of(sk_X509_value(chain, 0), &who, &e);
   sk_X509_pop_free(chain, X509_free);
@@ -475,7 +475,7 @@ static int l_authorities(lua_State *L) {
   struct err e;
   bool found[64] = {false};
   err_clear(&e);
-  STACK_OF(X509) *list = certificates_of(check_bytes(L, 1), &e);
+  STACK_OF(X509) *list = certificates_of(check_bytes(L, 1), "client_ca", &e);
   if (!list) return push_failure(L, &e);
   int count = sk_X509_num(list);
   lua_settop(L, 1);

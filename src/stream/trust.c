@@ -14,7 +14,7 @@ static bool library_failure(const char *what, struct err *e) {
   return err_set(e, KIND_tls, "%s: %s", what, text);
 }
 
-STACK_OF(X509) * certificates_of(struct bytes pem, struct err *e) {
+STACK_OF(X509) * certificates_of(struct bytes pem, const char *name, struct err *e) {
   STACK_OF(X509) *list = sk_X509_new_null();
   BIO *in = pem.size <= INT32_MAX ? BIO_new_mem_buf(pem.data, (int)pem.size) : NULL;
   X509 *one = NULL;
@@ -26,9 +26,10 @@ STACK_OF(X509) * certificates_of(struct bytes pem, struct err *e) {
   if (!list || !in)
     err_out_of_memory(e);
   else if (!ended)
-    err_set(e, KIND_invalid, "certificate %d of the PEM text cannot be read", sk_X509_num(list) + 1);
+    err_set(e, KIND_invalid, "%s: certificate %d of the PEM text cannot be read", name,
+            sk_X509_num(list) + 1);
   else if (!sk_X509_num(list))
-    err_set(e, KIND_invalid, "the text has no certificate: PEM is wanted");
+    err_set(e, KIND_invalid, "%s: the text has no certificate: PEM is wanted", name);
   good = good && ended && sk_X509_num(list) > 0;
   ERR_clear_error();
   BIO_free(in);
@@ -52,7 +53,7 @@ void common_name_of(const X509 *certificate, char *out, size_t size) {
 }
 
 bool use_chain(SSL_CTX *context, struct bytes certificate, struct bytes key, struct err *e) {
-  STACK_OF(X509) *chain = certificates_of(certificate, e);
+  STACK_OF(X509) *chain = certificates_of(certificate, "certificate", e);
   if (!chain) return false;
   BIO *in = key.size <= INT32_MAX ? BIO_new_mem_buf(key.data, (int)key.size) : NULL;
   char no_passphrase[] = "";
@@ -62,7 +63,9 @@ bool use_chain(SSL_CTX *context, struct bytes certificate, struct bytes key, str
     good = SSL_CTX_add1_chain_cert(context, sk_X509_value(chain, i)) == 1;
   good = good && SSL_CTX_use_PrivateKey(context, private_key) == 1 && SSL_CTX_check_private_key(context) == 1;
   if (!private_key)
-    err_set(e, KIND_invalid, "the certificate's key cannot be read: PEM without a passphrase is wanted");
+    err_set(e, KIND_invalid, "certificate_key: it cannot be read: PEM without a passphrase is wanted");
+  else if (X509_check_private_key(sk_X509_value(chain, 0), private_key) != 1)
+    err_set(e, KIND_tls, "certificate_key: this key does not belong to the certificate");
   else if (!good)
     library_failure("certificate and key cannot be used together", e);
   ERR_clear_error();

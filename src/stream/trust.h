@@ -10,8 +10,8 @@
 #include <openssl/ssl.h>
 
 /* Each CERTIFICATE block of a PEM text, in its order; at least one. The caller frees the stack. NULL: e says
- * which one failed. */
-STACK_OF(X509) * certificates_of(struct bytes pem, struct err *e);
+ * which one failed. name: of the text, for e. */
+STACK_OF(X509) * certificates_of(struct bytes pem, const char *name, struct err *e);
 enum { FINGERPRINT = 64 }; /* lower-case hex digits of a SHA-256 */
 
 /* of the whole certificate; false: OpenSSL failed */
