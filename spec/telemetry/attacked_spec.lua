@@ -4,6 +4,7 @@ local fleet = require "fleet"
 local core = require "fleet.core"
 local receiving = require "spec.support.fixtures.receiving"
 local tasks = require "fleet.async"
+local telemetry = require "fleet.telemetry"
 
 local VIN, OTHER = "5YJ3000TEST000001", "5YJ3000TEST000002"
 local here = receiving.new(VIN, OTHER)
@@ -98,6 +99,52 @@ describe("on_record", function()
       turn(function() return #one.acknowledged == 1 and #other.acknowledged == 2 end)
       table.sort(stored)
       assert.same({ "a", "b", "c" }, stored)
+    end)
+  end
+end)
+
+-- A receiver of vehicles that send without end; on_record needs longer than the receiver may work in one iteration of the loop.
+local function overloaded(after)
+  local handle = { acknowledge = function() end, leave = function() end, admit = function() return true end }
+  local vins, count, taken = { VIN, OTHER }, 0, 0
+  for i = 3, 9 do vins[i] = "5YJ3000TEST00000" .. i end
+  local raw = { stats = function() return {} end, close = function() end }
+  function raw.take()
+    count = count + 1
+    local vin = vins[count]
+    if vin then return "connected", { id = vin, kind = "vehicle_device", connection = count, arrived = 1 }, handle end
+    vin = vins[count % #vins + 1]
+    return "message", { vin = vin, topic = "V", txid = tostring(count), values = {}, invalid = {}, at = 1 }, handle
+  end
+  local receiver = telemetry.over(raw, { certificate = "-", certificate_key = "-", client_ca = "-", vehicles = vins, on_record = function()
+    taken = taken + 1
+    local until_ = core.clock() + 0.005
+    repeat until core.clock() > until_
+    after()
+  end })
+  return receiver, function() return taken end
+end
+
+describe("an overloaded receiver", function()
+  for name, waits in pairs { ["that wait"] = true, ["that do not wait"] = false } do
+    it("takes no more in each iteration of the loop, with functions " .. name, function()
+      local ended = false
+      local receiver, taken = overloaded(function()
+        while waits and not ended do fleet.sleep(0.001) end
+      end)
+      while taken() == 0 do
+        receiver:arrived()
+        fleet.loop.step()
+      end
+      for _ = 1, 6 do
+        local before = taken()
+        receiver:arrived() -- as after an event of its descriptor
+        fleet.loop.step()
+        assert.is_true(taken() <= before + 1)
+      end
+      assert.is_true(taken() >= 7)
+      ended = true
+      receiver:close()
     end)
   end
 end)

@@ -375,14 +375,24 @@ local function take_arrival(self, what, record, handle)
   notice(self, "function", "what a vehicle sent was not taken: " .. text_of(failure))
 end
 
--- Takes what has arrived, for some milliseconds; the rest waits for the next iteration of the loop. A function may cancel the task.
+local function take_rest(self)
+  self.rest = nil
+  self:arrived()
+end
+
+-- One task takes the rest in the next iteration of the loop: with one more for each iteration, an overloaded receiver would block the loop.
+local function leave_rest(self)
+  self.rest = self.rest or tasks.spawn(take_rest, self)
+end
+
+-- Takes what has arrived, until the time for it has passed. A function may cancel the task.
 local function drain(self)
-  local until_, task = tasks.real() + longest_drain, tasks.current()
+  local task = tasks.current()
   while self.raw and not task.cancelled do
     local what, record, handle = self.raw:take()
     if not what then return end
     take_arrival(self, what, record, handle)
-    if tasks.real() > until_ then return tasks.spawn(Receiver.arrived, self) end
+    if tasks.real() > self.drains_until then return leave_rest(self) end
   end
 end
 
@@ -452,7 +462,7 @@ local function over(raw, read)
     certificates_at = tasks.now(), saved_at = tasks.now(), saving = false,
     readers = setmetatable({}, { __mode = "k" }), -- weak: readers that a loop has left are forgotten
     counts = { signals = 0, limited = 0, ignored = 0, unstored = 0, lost = 0, unreported = 0, damaged = 0, refused = 0 },
-    idle = nil, pauses = {}, closed = false, -- pauses: promises that closing wakes
+    idle = nil, rest = nil, drains_until = 0, pauses = {}, closed = false, -- pauses: promises that closing wakes
     failing = {}, -- outputs that have not stored a record since they were reported
   }, receiver_mt)
   function self.on_failure(failure, vin)
@@ -465,13 +475,16 @@ end
 
 --- Processes what has arrived, some of it in the next iteration of the loop.
 function Receiver:arrived()
-  local task
+  if self.rest then return end
+  self.drains_until = tasks.real() + longest_drain
+  local task, waits
   repeat
     local idle = self.idle
     self.idle = nil
     task = idle and tasks.continue(idle) or tasks.start(work, self)
-  until self.idle or task.state ~= "running" -- running: a function waits
-  if task.cancelled and self.raw then tasks.spawn(Receiver.arrived, self) end -- by a function; others may have arrived
+    waits = task.state == "running" and not self.idle -- a function does
+  until not waits or tasks.real() > self.drains_until
+  if waits or task.cancelled then leave_rest(self) end
   keep_values(self)
 end
 
