@@ -274,4 +274,16 @@ describe("an output that cannot be used when the receiver starts", function()
     notices = {}
     reports({ store = own.store, check = own.check }, "an output cannot be used, and records wait: the tape is full")
   end)
+
+  it("is repeated without keeping fleet.run from returning", function()
+    local checks = 0
+    local function check()
+      checks = checks + 1
+      if checks > 1 then return true end
+      return nil, "the tape is out", "store"
+    end
+    fleet.run(function() start { store = function() return true end, check = check } end)
+    assert.equal(1, checks)
+    turn(function() return checks == 2 end)
+  end)
 end)

@@ -70,10 +70,11 @@ function M.await_for(promise, seconds)
   return await(promise)
 end
 
---- await for a task that waits for further work: run() does not wait for its end.
-function M.await_work(promise)
+--- await for a task that waits for further work, at most so many seconds (nil: no limit): run() does not wait for its end.
+function M.await_work(promise, seconds)
   local task = current()
   raise_if_cancelled(task)
+  if seconds then scheduler.wake_after(promise, seconds) end
   alive = alive - 1
   yield_until_woken(task, promise)
   alive = alive + 1

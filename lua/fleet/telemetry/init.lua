@@ -198,11 +198,11 @@ local function wake_waits(self, vehicle, record)
   end
 end
 
--- Waits until the seconds have passed, or the receiver closes or has closed.
-local function pause(self, seconds)
+-- Waits with await_for or await_work until the seconds have passed, or the receiver closes or has closed.
+local function pause(self, seconds, await)
   local promise = tasks.promise()
   self.pauses[promise] = true
-  local ran, raised = compat.pcall(tasks.await_for, promise, seconds)
+  local ran, raised = compat.pcall(await, promise, seconds)
   self.pauses[promise] = nil
   if not ran then error(raised, 0) end
 end
@@ -226,7 +226,7 @@ local function check_output(self, output)
     end
     self.failing[output] = true
     notice(self, output, name_of(output) .. " cannot be used, and records wait: " .. text_of(ran and err or done))
-    pause(self, seconds)
+    pause(self, seconds, tasks.await_work)
     seconds = math.min(seconds * 2, 30)
   end
 end
@@ -243,7 +243,7 @@ local function store_in(self, output, record)
     if done or not self.raw then return done end
     if not self.failing[output] then notice(self, output, "records wait for " .. name_of(output) .. ": " .. text_of(err)) end
     self.failing[output] = true
-    if self.raw then pause(self, seconds) end
+    if self.raw then pause(self, seconds, tasks.await_for) end
     seconds = math.min(seconds * 2, 30)
   end
 end
@@ -336,7 +336,7 @@ local function hold_back(self, vehicle, record, handle)
     while self.raw do
       local seconds = take_token(self, vehicle, tasks.now())
       if seconds == 0 then return take(self, vehicle, record, handle) end
-      pause(self, seconds)
+      pause(self, seconds, tasks.await_for)
     end
   end)
   self.counts.limited = self.counts.limited + 1
@@ -672,7 +672,7 @@ function Receiver:finish(given)
   local timeout = check_options.seconds("finish", "timeout", given and given.timeout, 10)
   self:close()
   local until_ = tasks.now() + timeout
-  while not self.closed and tasks.now() < until_ do pause(self, until_ - tasks.now()) end
+  while not self.closed and tasks.now() < until_ do pause(self, until_ - tasks.now(), tasks.await_for) end
   local waiting = 0
   for _, vehicle in pairs(self.vehicles) do waiting = waiting + vehicle.calls:size() end
   if self.counts.lost == 0 and waiting == 0 then return true end
