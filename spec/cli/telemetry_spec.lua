@@ -103,7 +103,8 @@ describe("fleet telemetry check", function()
   end)
 
   for name, given in pairs {
-    ["the key of another certificate"] = { { key = function(root) return root.key end }, "key", "" },
+    ["the key of another certificate"] = { { key = function(root) return root.key end }, "key", "does not belong" },
+    ["a chain that is a key"] = { { chain = function(_, _, leaf) return leaf.key end }, "certificate", "no certificate in it" },
     ["a chain without its intermediate"] = { { chain = function(_, _, leaf) return leaf.certificate end }, "chain", "issuer" },
     ["a chain in the wrong order"] = { { chain = function(root, middle, leaf)
       return leaf.certificate .. root.certificate .. middle.certificate
@@ -116,6 +117,7 @@ describe("fleet telemetry check", function()
       local lines, result = checked()
       assert.is_false(lines[given[2]].ok)
       assert.matches(given[3], lines[given[2]].message)
+      assert.is_string(lines[given[2]].fix)
       assert.is_not.equal(0, result.status)
     end)
   end

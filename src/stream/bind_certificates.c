@@ -85,7 +85,7 @@ static int l_certificates(lua_State *L) {
   struct bytes pem = check_bytes(L, 1);
   struct certificates *c = box_new(L, &certificates_type, sizeof *c, 0);
   int box = lua_gettop(L);
-  c->all = certificates_of(pem, "certificate", &e);
+  c->all = certificates_of(pem, "the text", &e);
   if (!c->all) return push_failure(L, &e);
   box_open(L, box);
   lua_createtable(L, sk_X509_num(c->all), 0);

@@ -29,7 +29,7 @@ STACK_OF(X509) * certificates_of(struct bytes pem, const char *name, struct err 
     err_set(e, KIND_invalid, "%s: certificate %d of the PEM text cannot be read", name,
             sk_X509_num(list) + 1);
   else if (!sk_X509_num(list))
-    err_set(e, KIND_invalid, "%s: the text has no certificate: PEM is wanted", name);
+    err_set(e, KIND_invalid, "%s: no certificate in it: PEM is wanted", name);
   good = good && ended && sk_X509_num(list) > 0;
   ERR_clear_error();
   BIO_free(in);

@@ -8,6 +8,7 @@ local M = {}
 local DAY = 86400
 local SOON = 30 -- days
 local PATIENCE = 10 -- seconds for a connection
+local makes_both = "`fleet telemetry certificate HOST` makes a certificate with its key"
 
 local function add(lines, name, ok, message, fix)
   lines[#lines + 1] = { name = name, ok = ok, message = message, fix = fix }
@@ -66,20 +67,20 @@ function M.files(given)
   local lines, stream = {}, given.stream
   local chain, err = stream.certificates(given.certificate)
   if not chain then
-    add(lines, "certificate", false, "the chain cannot be read: " .. err.message)
+    add(lines, "certificate", false, "the chain cannot be read: " .. err.message, makes_both)
     return lines
   end
   add(lines, "certificate", true, string.format("%s, issued by %s, for %s", chain[1].subject or "?", chain[1].issuer or "?",
     table.concat(chain[1].hosts, ", ")))
   local fits
   fits, err = stream.key_fits(given.certificate, given.key)
-  add(lines, "key", fits == true, fits and "it belongs to the certificate" or err.message)
+  add(lines, "key", fits == true, fits and "it belongs to the certificate" or err.message, not fits and makes_both or nil)
   check_order(lines, chain)
   check_days(lines, chain, given.now)
   local authorities
   authorities, err = stream.certificates(given.ca)
   if not authorities then
-    add(lines, "ca", false, "ca cannot be read: " .. err.message)
+    add(lines, "ca", false, "ca cannot be read: " .. err.message, "ca is a PEM text: the chain up to its root")
     return lines
   end
   check_root(lines, authorities)
