@@ -104,7 +104,6 @@ describe("fleet telemetry check", function()
 
   for name, given in pairs {
     ["the key of another certificate"] = { { key = function(root) return root.key end }, "key", "does not belong" },
-    ["a chain that is a key"] = { { chain = function(_, _, leaf) return leaf.key end }, "certificate", "no certificate in it" },
     ["a chain without its intermediate"] = { { chain = function(_, _, leaf) return leaf.certificate end }, "chain", "issuer" },
     ["a chain in the wrong order"] = { { chain = function(root, middle, leaf)
       return leaf.certificate .. root.certificate .. middle.certificate
@@ -130,6 +129,13 @@ describe("fleet telemetry check", function()
     assert.is_false(lines["vehicles' authorities"].ok)
     assert.matches("none is Tesla's: Root CA", lines["vehicles' authorities"].message)
     assert.matches("config/files/prod_ca.crt", lines["vehicles' authorities"].fix, 1, true)
+  end)
+
+  it("names a file that has no certificate", function()
+    put { chain = function(_, _, leaf) return leaf.key end }
+    local result = run("check", "--no-connection")
+    assert.equal(2, result.status)
+    assert.matches("--certificate: no certificate can be read in " .. path "chain.pem", result.err, 1, true)
   end)
 
   it("says which verb makes a file that is missing, and where the maker's file comes from", function()

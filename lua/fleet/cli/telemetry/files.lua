@@ -53,8 +53,10 @@ local function advice(name, directory)
   return "'fleet telemetry certificate HOST' makes it"
 end
 
+local function certificates_of(pem) return require("fleet.util.optional_module").need("stream").certificates(pem) end
+
 --- The texts and paths of the files: { certificate =, certificate_key =, ca =, client_ca = texts, paths = by name, host =, port = }.
---- wanted: names of files. Raises where one is missing.
+--- wanted: names of files. Raises where one is missing or has no certificate.
 function M.read(environment, given, wanted)
   local directory = M.directory(environment, given)
   local kept = private_authority.paths(directory)
@@ -65,10 +67,12 @@ function M.read(environment, given, wanted)
   }
   local found = { paths = paths, port = given.port or M.PORT, directory = directory }
   for _, name in ipairs(wanted) do
+    local option, verbs = string.gsub(name, "_", "-"), { name == "client_ca" and "telemetry check" or "telemetry certificate" }
     found[name] = private_authority.read(paths[name])
     if not found[name] then
-      usage_error.raise(string.format("--%s: cannot read %s: %s", (string.gsub(name, "_", "-")), paths[name], advice(name, directory)),
-        { name == "client_ca" and "telemetry check" or "telemetry certificate" })
+      usage_error.raise(string.format("--%s: cannot read %s: %s", option, paths[name], advice(name, directory)), verbs)
+    elseif name ~= "certificate_key" and not certificates_of(found[name]) then
+      usage_error.raise(string.format("--%s: no certificate can be read in %s: %s", option, paths[name], advice(name, directory)), verbs)
     end
   end
   found.host = given.host or M.host_of(found.certificate)
@@ -77,7 +81,7 @@ end
 
 --- The first name in a certificate; nil when it has none.
 function M.host_of(pem)
-  local list = pem and require("fleet.util.optional_module").need("stream").certificates(pem)
+  local list = pem and certificates_of(pem)
   return list and list[1].hosts[1] or nil
 end
 
