@@ -1026,3 +1026,19 @@ describe("what a program prints when it ends with a failed task", function()
     assert.equal(1, select(2, text:gsub("at the end", "")))
   end)
 end)
+
+describe("a wait inside a function that C calls", function()
+  it("queues its task once, also where Lua cannot yield there", function()
+    local promises = { tasks.promise(), tasks.promise(), tasks.promise() }
+    local one = fleet.spawn(function()
+      pcall(string.gsub, "x", "x", function() tasks.await(promises[1]) end)
+      tasks.await(promises[3])
+    end)
+    local other = fleet.spawn(function() tasks.await(promises[2]) end)
+    fleet.spawn(function()
+      for _, promise in ipairs(promises) do tasks.wake(promise) end
+    end)
+    for _ = 1, 5 do fleet.loop.step() end
+    assert.same({ "done", "done" }, { one.state, other.state })
+  end)
+end)

@@ -29,8 +29,11 @@ local function raise_if_cancelled(task)
   if task and task.cancelled then error(cancelled_error(), 0) end
 end
 
--- A task yields until the promise is woken.
+-- A task yields until the promise is woken. Lua 5.1 and LuaJIT raise an error where a C function is in between: a later wake-up by the
+-- promise of such a wait would queue the task twice.
 local function yield_until_woken(task, promise)
+  local failed = task.promise
+  if failed then failed.task = nil end
   promise.task, task.promise = task, promise
   while not promise.done do yield() end
   task.promise, promise.task = nil, nil
