@@ -149,6 +149,29 @@ describe("an overloaded receiver", function()
   end
 end)
 
+describe("a refusal that cannot be reported for lack of memory", function()
+  it("stops no later report", function()
+    local reported, waiting = {}, {}
+    local raw = { stats = function() return {} end, close = function() end }
+    function raw.take()
+      if #waiting > 0 then return "refused", { id = "x", kind = "vehicle_device", reason = table.remove(waiting) }, {} end
+    end
+    local receiver = telemetry.over(raw, { certificate = "-", certificate_key = "-", client_ca = "-", vehicles = { VIN },
+      on_connection = function(event) reported[#reported + 1] = event.reason end, on_notice = function() end })
+    function receiver.calls.run(calls)
+      calls.worker, calls.run = tasks.current(), nil
+      error "not enough memory"
+    end
+    for _, reason in ipairs { "first", "second" } do
+      waiting[1] = reason
+      receiver:arrived()
+      steps(2)
+    end
+    receiver:close()
+    assert.same({ "second" }, reported)
+  end)
+end)
+
 describe("close", function()
   it("ends the wait of a vehicle that sends too much", function()
     local receiver = start { limits = { per_minute = 1 } }

@@ -371,7 +371,8 @@ local function take_arrival(self, what, record, handle)
   if ran then return end
   if what == "message" then handle:leave() end -- for instance without memory
   local vehicle = self.vehicles[record.vin or record.id]
-  if vehicle then vehicle.calls:leave() end
+  local calls = vehicle and vehicle.calls or self.calls
+  calls:leave()
   notice(self, "function", "what a vehicle sent was not taken: " .. text_of(failure))
 end
 
