@@ -439,11 +439,12 @@ end
 
 local function keep_values(self)
   if not self.options.store or self.saving or tasks.now() - self.saved_at < save_every then return end
-  self.saved_at, self.saving = tasks.now(), true
+  self.saved_at = tasks.now()
   tasks.spawn(function()
     save_all(self)
     self.saving = false
   end)
+  self.saving = true -- after spawn, which may fail for lack of memory
 end
 
 --- Sentences about the vehicles' authorities; on_notice gets them too.
