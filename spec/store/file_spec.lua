@@ -478,6 +478,7 @@ describe("fleet.store.file", function()
     ]], { path })
     local seen, count = {}, 0
     for _, text in ipairs(outputs) do
+      assert.matches("^[%d ]+\n$", text)
       local last = 0
       for fence in text:gmatch("%d+") do
         assert.is_nil(seen[fence])
